@@ -151,6 +151,11 @@ static void prefetch(const char *start, int64_t nbytes) {
     }
 }
 
+static void stream_bytes(char *dst, const char *src, int64_t nbytes) {
+    static constexpr Axis kNoAxes[2] = {{1, 0, 0}, {1, 0, 0}};
+    simd_kernels().rows_streaming({dst, src, nbytes, kNoAxes, 2, 0});
+}
+
 // Begins with what brings dst to a line of the cache, so that the rest is written in whole lines.
 void RunConverter::run_streaming(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const {
     const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % kLineBytes);
@@ -159,7 +164,9 @@ void RunConverter::run_streaming(char *dst, const char *src, int64_t count, cons
     run(dst, src, at, numbers);
     dst += at * dst_bytes();
     src += at * src_bytes();
-    if (affine_ != nullptr || !plain_.run_streaming(dst, src, count - at)) {
+    if (affine_ == nullptr && plain_.changes_nothing()) {
+        stream_bytes(dst, src, (count - at) * dst_bytes());
+    } else if (affine_ != nullptr || !plain_.run_streaming(dst, src, count - at)) {
         stream_parts(dst, src, count - at, numbers.after(at));
     }
 }
@@ -167,7 +174,6 @@ void RunConverter::run_streaming(char *dst, const char *src, int64_t count, cons
 // By way of a buffer. Nothing reads while stores drain: where as much is read as written, parts are short, and the next
 // one is read ahead.
 void RunConverter::stream_parts(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const {
-    static constexpr Axis kNoAxes[2] = {{1, 0, 0}, {1, 0, 0}};
     alignas(kLineBytes) char buffer[kBufferBytes];
     const bool reads_ahead = src_bytes() >= dst_bytes();
     const int64_t part = (affine_ == nullptr ? plain_.part() : part_) / (reads_ahead ? 4 : 1);
@@ -177,7 +183,7 @@ void RunConverter::stream_parts(char *dst, const char *src, int64_t count, const
             prefetch(src + (at + some) * src_bytes(), some * src_bytes());
         }
         run(buffer, src + at * src_bytes(), some, numbers.after(at));
-        simd_kernels().rows_streaming({dst + at * dst_bytes(), buffer, some * dst_bytes(), kNoAxes, 2, 0});
+        stream_bytes(dst + at * dst_bytes(), buffer, some * dst_bytes());
         at += some;
     }
 }
@@ -275,10 +281,17 @@ private:
     const AffineStep step_{scales_, offsets_};
 };
 
+// Which stores bypass the caches.
+enum class Streaming : int32_t {
+    Never,
+    OfLarge,  // what exceeds the caches
+    Always,   // what a device reads next
+};
+
 // A conversion cut into blocks, which threads share.
 class Blocks {
 public:
-    Blocks(const ElementLoops &given, const ElementConversion &elements, bool may_stream)
+    Blocks(const ElementLoops &given, const ElementConversion &elements, Streaming streaming)
         : period_(find_period(given, elements)),
           loops_(joined(given, period_)),
           converter_(numbers_.repeat(elements, given.number, period_)) {
@@ -290,7 +303,8 @@ public:
             total_ *= (loops.axes[i].extent - 1) / block_[i] + 1;
         }
         const int64_t row = by_rows_ ? block_[0] * converter_.dst_bytes() : 0;
-        streaming_ = may_stream && row >= kLeastStreamedRun && nbytes() >= streaming_bytes();
+        const int64_t least = streaming == Streaming::OfLarge ? streaming_bytes() : 0;
+        streaming_ = streaming != Streaming::Never && row >= kLeastStreamedRun && nbytes() >= least;
         const int64_t worth = loops.count * item / kBytesPerThread;
         threads_ = static_cast<int32_t>(std::clamp<int64_t>(worth, 1, num_threads()));
         share_ = std::max<int64_t>(kShareBytes / std::max<int64_t>(loops.count * item / total_, 1), 1);
@@ -483,14 +497,14 @@ private:
 
 void convert_elements(const ElementLoops &loops, const ElementConversion &elements) {
     count(Counter::PlannedRoutes, 1);
-    const Blocks blocks(loops, elements, true);
+    const Blocks blocks(loops, elements, Streaming::OfLarge);
     blocks.run_shared(0, blocks.total());
 }
 
 Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &elements, int64_t done_before,
                          via_task *task) {
     count(Counter::PlannedRoutes, 1);
-    const Blocks blocks(loops, elements, true);
+    const Blocks blocks(loops, elements, Streaming::OfLarge);
     const int64_t block_bytes = std::max<int64_t>(blocks.nbytes() / blocks.total(), 1);
     const int64_t step = std::max<int64_t>(kPieceBytes / block_bytes, 1);
     for (int64_t first = 0; first < blocks.total(); first += step) {
@@ -507,7 +521,7 @@ Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &ele
 
 void convert_part(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count) {
     for_each_box(loops, first, count, [&](const ElementLoops &box) {
-        const Blocks blocks(merged(box, elements), elements, false);
+        const Blocks blocks(merged(box, elements), elements, Streaming::Never);
         blocks.run(0, blocks.total());
     });
 }
@@ -518,7 +532,7 @@ void convert_to_packed(const ElementLoops &loops, const ElementConversion &eleme
     auto *to = static_cast<char *>(packed);
     for_each_box(loops, first, count, [&](const ElementLoops &box) {
         const ElementLoops dense = merged(packed_to(box, to, item), elements);
-        const Blocks blocks(dense, elements, false);
+        const Blocks blocks(dense, elements, Streaming::Always);
         blocks.run(0, blocks.total());
         to += box.count * item;
     });
@@ -530,14 +544,14 @@ void convert_from_packed(const ElementLoops &loops, const ElementConversion &ele
     const auto *from = static_cast<const char *>(packed);
     for_each_box(loops, first, count, [&](const ElementLoops &box) {
         const ElementLoops dense = merged(unpacked_from(box, from, item), elements);
-        const Blocks blocks(dense, elements, false);
+        const Blocks blocks(dense, elements, Streaming::Never);
         blocks.run(0, blocks.total());
         from += box.count * item;
     });
 }
 
 void find_shape(const ElementLoops &loops, const ElementConversion &elements, ConvertShape *out_shape) {
-    Blocks(loops, elements, true).describe(out_shape);
+    Blocks(loops, elements, Streaming::OfLarge).describe(out_shape);
 }
 
 }  // namespace via

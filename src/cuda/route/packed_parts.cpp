@@ -13,6 +13,7 @@
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/route/peer_copy.hpp"
 #include "cuda/route/transfer_order.hpp"
+#include "cuda/staging/staging.hpp"
 
 namespace via::cuda {
 namespace {
@@ -20,6 +21,9 @@ namespace {
 // Items go so many bytes at a time through scratch memory: enough to keep the link busy, and to lose little in between.
 constexpr int64_t kPartBytes = int64_t{128} << 20;
 constexpr int64_t kBouncedBytes = int64_t{4} << 20;
+
+// Of items that chunks hold whole.
+constexpr int64_t kMostOfElement = 16;
 
 constexpr Side kPageable{VIA_DEVICE_CPU, 0};
 
@@ -56,6 +60,28 @@ private:
     const Part part_;
 };
 
+// The device's part of items, chunk by chunk.
+class ItemsOfChunks final : public DevicePart {
+public:
+    ItemsOfChunks(const Transfer &transfer, PackedItems &items) : transfer_(transfer), items_(items) {}
+
+    Status send(const void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
+        return items_.unpack_on_device(offset / items_.item_bytes(), nbytes / items_.item_bytes(),
+                                       static_cast<const char *>(packed), stream);
+    }
+
+    Status fetch(void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
+        return items_.pack_on_device(offset / items_.item_bytes(), nbytes / items_.item_bytes(),
+                                     static_cast<char *>(packed), stream);
+    }
+
+    const Transfer &reached() const override { return transfer_; }
+
+private:
+    const Transfer &transfer_;
+    PackedItems &items_;
+};
+
 // A staged copy under way.
 class StagedItems {
 public:
@@ -63,8 +89,16 @@ public:
         : transfer_(transfer), items_(items), stream_(stream), task_(task), to_device_(is_to_device(transfer)) {}
 
     VIA_NODISCARD Status run() {
-        if (char *array = items_.packed_array(); array != nullptr) {
-            return transfer({0, items_.count()}, array, task_);
+        const Part all{0, items_.count()};
+        char *array = items_.packed_array();
+        if (array != nullptr) {
+            return transfer(all, array, task_);
+        }
+        const Transfer dense = dense_transfer(all, device_array());
+        StagedPlan plan;
+        if (are_whole_in_chunks() && can_stage_io(dense, &plan)) {
+            ItemsOfChunks device_part(transfer_, items_);
+            return cross(dense, plan, all, &device_part, task_);
         }
         return for_each_part(items_, [&](const Part &part) {
             return is_cancelled(task_) ? fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld items",
@@ -74,6 +108,16 @@ public:
     }
 
 private:
+    char *device_array() const {
+        return static_cast<char *>(to_device_ ? transfer_.dst : const_cast<void *>(transfer_.src));
+    }
+
+    // Returns whether no chunk cuts an item: the device does its part of one chunk while others cross.
+    bool are_whole_in_chunks() const {
+        const int64_t item = items_.item_bytes();
+        return item <= kMostOfElement && (item & (item - 1)) == 0;
+    }
+
     Status run_part(const Part &part) {
         Scratch scratch;
         VIA_TRY(scratch.allocate(part.count * items_.item_bytes(), stream_));
@@ -86,30 +130,41 @@ private:
         return end_failed(transfer(part, packed, nullptr), stream_);
     }
 
+    // Of packed bytes. No byte of the host's address is touched.
+    Transfer dense_transfer(const Part &part, char *packed) const {
+        const Side device{VIA_DEVICE_CUDA, stream_.device_id};
+        return {to_device_ ? packed : transfer_.dst,
+                to_device_ ? transfer_.src : packed,
+                part.count * items_.item_bytes(),
+                to_device_ ? device : kPageable,
+                to_device_ ? kPageable : device,
+                nullptr,
+                nullptr};
+    }
+
     // Brings packed bytes across the link, after the stream's work and before what follows on it.
     Status transfer(const Part &part, char *packed, via_task *task) {
-        VIA_TRY(wait_for_stream(stream_));
-        const Side device{VIA_DEVICE_CUDA, stream_.device_id};
-        // No byte of the host's address is touched.
-        Transfer dense{to_device_ ? packed : transfer_.dst,
-                       to_device_ ? transfer_.src : packed,
-                       part.count * items_.item_bytes(),
-                       to_device_ ? device : kPageable,
-                       to_device_ ? kPageable : device,
-                       nullptr,
-                       nullptr};
+        const Transfer dense = dense_transfer(part, packed);
         StagedPlan plan;
-        if (!can_stage_io(dense, &plan)) {
-            return bounce(part, packed);
-        }
+        return can_stage_io(dense, &plan) ? cross(dense, plan, part, nullptr, task) : bounce(part, packed);
+    }
+
+    Status cross(const Transfer &dense, const StagedPlan &plan, const Part &part, DevicePart *device_part,
+                 via_task *task) {
+        VIA_TRY(wait_for_stream(stream_));
         PackedEndpoint packing(items_, part);
+        StagedCopy copy = staged_copy(dense, plan, task);
+        copy.io = &packing;
+        copy.io_workers = items_.workers();
+        copy.device_part = device_part;
         UniqueFence fence;
-        VIA_TRY(transfer_io({&dense, &packing, items_.workers(), 0, task, plan}, fence.out()));
+        VIA_TRY(run_staged(copy, fence.out()));
         return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
     }
 
     // Does the same by this thread and the driver, where there is no ring.
     Status bounce(const Part &part, char *packed) {
+        VIA_TRY(wait_for_stream(stream_));
         const int64_t nbytes = part.count * items_.item_bytes();
         const int64_t each = std::min(nbytes, kBouncedBytes);
         const std::unique_ptr<char[]> buffer(new (std::nothrow) char[static_cast<size_t>(each)]);

@@ -44,7 +44,14 @@ int32_t worker_count(const StagedCopy &copy, bool new_pages) {
     return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
 }
 
-bool needs_kernel(const StagedCopy &copy) { return copy.strided != nullptr && copy.plan.step == DeviceStep::Kernel; }
+bool needs_kernel(const StagedCopy &copy) {
+    return copy.device_part != nullptr || (copy.strided != nullptr && copy.plan.step == DeviceStep::Kernel);
+}
+
+// Returns the memory that the kernels reach.
+const Transfer &reached_by(const StagedCopy &copy) {
+    return copy.device_part != nullptr ? copy.device_part->reached() : *copy.strided;
+}
 
 // Takes two streams for kernels, which then run while the other stream copies. What fits one slot needs one stream.
 Status find_streams(const StagedCopy &copy, StagedStreams *streams) {
@@ -61,7 +68,7 @@ Status find_streams(const StagedCopy &copy, StagedStreams *streams) {
 Status find_scratch(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, Scratch *pooled,
                     char **out_scratch) {
     const ResolvedStream &first = streams.each[0];
-    if (reaches_memory(*copy.strided, first)) {
+    if (reaches_memory(reached_by(copy), first)) {
         return ring.scratch(out_scratch);
     }
     if (!has_scratch(copy.device_id)) {
@@ -80,7 +87,7 @@ Status stage(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, S
     VIA_TRY(scope.enter(streams.each[0].context));
     char *scratch = nullptr;
     if (needs_kernel(copy)) {
-        VIA_TRY(prepare_kernel(*copy.strided, streams.each[0]));
+        VIA_TRY(prepare_kernel(reached_by(copy), streams.each[0]));
         VIA_TRY(find_scratch(copy, streams, ring, pooled, &scratch));
     }
     StagingPipeline run(copy, streams, ring, scratch);

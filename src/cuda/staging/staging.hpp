@@ -10,7 +10,8 @@
 // - calibration.hpp decides from which size on this beats the driver; via_calibrate measures it.
 // - staging_plan.hpp decides for a strided copy who packs. Bytes pass in the order of the host's memory, so that
 //   workers read or write it in whole lines. A kernel of the device permutes by way of scratch memory. Without kernels
-//   the order is the device's, and the workers permute.
+//   the order is the device's, and the workers permute. Another part of the device (DevicePart) does so too, chunk by
+//   chunk: elements that a kernel converts.
 // - staging_plan.hpp also cuts the bytes. A chunk passes through one slot by one copy of the engine. A piece is what
 //   one worker takes of a chunk. Chunks grow at the beginning and shrink at the end, so that neither side waits long.
 // - staging_endpoints.hpp does the work of one piece or chunk. On the host that is memcpy past the caches, gather,
@@ -39,6 +40,21 @@ namespace via::cuda {
 
 enum class Direction : int32_t { ToDevice, ToHost };
 
+// What the device does with bytes of a slot, instead of holding them as they are.
+class DevicePart {
+public:
+    // Queue it: from packed bytes to the device's array, and the reverse. Bytes are numbered as those of the slots, and
+    // begin at multiples of 64 KiB. `packed` is scratch memory, or the slot where the device is full.
+    VIA_NODISCARD virtual Status send(const void *packed, int64_t offset, int64_t nbytes,
+                                      const ResolvedStream &stream) = 0;
+    VIA_NODISCARD virtual Status fetch(void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) = 0;
+    // Returns the memory that its kernels reach.
+    virtual const Transfer &reached() const = 0;
+
+protected:
+    ~DevicePart() = default;
+};
+
 struct StagedCopy {
     Direction direction;
     CUdeviceptr device;  // address on the device
@@ -52,6 +68,7 @@ struct StagedCopy {
     IoEndpoint *io = nullptr;
     int32_t io_workers = 0;
     int64_t io_phase = 0;
+    DevicePart *device_part = nullptr;  // takes the place of `device`
 };
 
 // Describes a transfer as a staged copy, which refers to it.

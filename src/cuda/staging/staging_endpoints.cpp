@@ -167,6 +167,12 @@ Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes)
 
 Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t nbytes,
                               const ResolvedStream &stream) const {
+    if (copy_.device_part != nullptr) {
+        if (scratch != nullptr) {
+            VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(scratch), slot, static_cast<size_t>(nbytes), stream.handle));
+        }
+        return copy_.device_part->send(scratch != nullptr ? scratch : slot, offset, nbytes, stream);
+    }
     if (is_strided()) {
         return send_slab(slab_of(order_, offset, nbytes), slot, scratch, stream);
     }
@@ -177,6 +183,13 @@ Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t
 
 Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes,
                                const ResolvedStream &stream) const {
+    if (copy_.device_part != nullptr) {
+        VIA_TRY(copy_.device_part->fetch(scratch != nullptr ? scratch : slot, offset, nbytes, stream));
+        if (scratch != nullptr) {
+            VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(scratch), static_cast<size_t>(nbytes), stream.handle));
+        }
+        return VIA_OK;
+    }
     if (is_strided()) {
         return fetch_slab(slab_of(order_, offset, nbytes), slot, scratch, stream);
     }
