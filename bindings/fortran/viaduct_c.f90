@@ -901,19 +901,21 @@ module viaduct_c
       integer(c_int) :: answer
     end function
 
-    function via_copy_indexed(dst, dst_index, src, src_index, axis, stream) result(answer) bind(C, &
+    function via_copy_indexed(dst, dst_index, src, src_index, axis, options, stream) result(answer) bind(C, &
         name="via_copy_indexed")
       import
       type(c_ptr), value :: dst, dst_index, src, src_index, stream
       integer(c_int32_t), value :: axis
+      type(via_convert_options), intent(in), optional :: options
       integer(c_int) :: answer
     end function
 
-    function via_copy_indexed_submit(dst, dst_index, src, src_index, axis, stream, out_task) result(answer) bind(C, &
-        name="via_copy_indexed_submit")
+    function via_copy_indexed_submit(dst, dst_index, src, src_index, axis, options, stream, &
+        out_task) result(answer) bind(C, name="via_copy_indexed_submit")
       import
       type(c_ptr), value :: dst, dst_index, src, src_index, stream
       integer(c_int32_t), value :: axis
+      type(via_convert_options), intent(in), optional :: options
       type(c_ptr), intent(out) :: out_task
       integer(c_int) :: answer
     end function
@@ -1037,11 +1039,12 @@ module viaduct_c
       integer(c_int) :: answer
     end function
 
-    function via_batch_add_indexed(batch, dst, dst_index, src, src_index, axis) result(answer) bind(C, &
+    function via_batch_add_indexed(batch, dst, dst_index, src, src_index, axis, options) result(answer) bind(C, &
         name="via_batch_add_indexed")
       import
       type(c_ptr), value :: batch, dst, dst_index, src, src_index
       integer(c_int32_t), value :: axis
+      type(via_convert_options), intent(in), optional :: options
       integer(c_int) :: answer
     end function
 

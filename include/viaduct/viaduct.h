@@ -1046,40 +1046,7 @@ VIA_CHECKED via_status via_copy_submit(via_array *dst, via_array *src, via_strea
 VIA_CHECKED via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
                                       via_stream *stream);
 
-/**
- * Copies rows by index: row src_index[k] of src to row dst_index[k] of dst, for each k. A row is all that has one index
- * along `axis`; a negative axis counts from the end. dst and src have one dtype and equal extents along the other axes,
- * and any layout. An index is an array of int32 or int64 with one dimension. NULL means 0, 1, 2 ... for as many rows as
- * the other index has; if both are NULL, for all rows. Rows of src may be read several times. dst and src may be one
- * array if no row of it is both read and written, and both indices are in host memory.
- *
- * An index in host, pinned or managed memory is read and checked before anything moves; dst_index must not repeat a
- * row. An index on a device belongs to the device of dst or src, and its numbers are checked there: a row whose number
- * is out of range is not copied, and nothing is written elsewhere. The call fails then if `stream` is NULL. Otherwise
- * the next wait of the host for dst fails, once: via_array_synchronize(dst), or a copy by the host. A graph is silent.
- * Rows that such a dst_index repeats hold bytes of any of their sources.
- *
- * With `stream` NULL the copy is ordered as via_copy and complete on return, otherwise ordered as via_copy_async, and
- * holds all arrays until it has run. Device memory needs the library's kernels. Between pageable memory and a device,
- * and between two devices, rows pass through up to 128 MiB of device memory, and an index on a device is read by the
- * host, which waits for the stream. A capture refuses both. Elements narrower than a byte whose rows are no whole bytes
- * are copied within host memory only.
- * Errors: as via_copy and via_copy_async; VIA_ERROR_INDEX for a number or an axis out of range, VIA_ERROR_OVERLAP also
- * for a repeated row of dst_index, VIA_ERROR_DTYPE and VIA_ERROR_SHAPE also for an index, VIA_ERROR_DEVICE.
- */
-VIA_CHECKED via_status via_copy_indexed(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index,
-                                        int32_t axis, via_stream *stream);
-
-/**
- * Submits a copy by index as a task, as via_copy_submit does a copy. An index in host memory has been read on return. A
- * number out of range in an index on a device is the task's failure.
- * Errors: as via_copy_indexed and via_copy_submit.
- */
-VIA_CHECKED via_status via_copy_indexed_submit(via_array *dst, via_array *dst_index, via_array *src,
-                                               via_array *src_index, int32_t axis, via_stream *stream,
-                                               via_task **out_task);
-
-/** Options of via_convert. */
+/** Options of conversions: via_convert and others. */
 typedef struct via_convert_options {
     int32_t struct_size; /**< size of the struct, as ..._INIT sets it */
     int32_t casting;     /**< VIA_CASTING_...: which conversions are allowed */
@@ -1093,6 +1060,45 @@ typedef struct via_convert_options {
 } via_convert_options;
 /** Initialiser of a via_convert_options. */
 #define VIA_CONVERT_OPTIONS_INIT {(int32_t)sizeof(via_convert_options), 0, 0, 0, 0, 0, 0, 0, 0}
+
+/**
+ * Copies rows by index: row src_index[k] of src to row dst_index[k] of dst, for each k. A row is all that has one index
+ * along `axis`; a negative axis counts from the end. dst and src have one dtype and equal extents along the other axes,
+ * and any layout. An index is an array of int32 or int64 with one dimension. NULL means 0, 1, 2 ... for as many rows as
+ * the other index has; if both are NULL, for all rows. Rows of src may be read several times. dst and src may be one
+ * array if no row of it is both read and written, and both indices are in host memory.
+ *
+ * An index in host, pinned or managed memory is read and checked before anything moves; dst_index must not repeat a
+ * row. An index on a device belongs to the device of dst or src, and its numbers are checked there: a row whose number
+ * is out of range is not copied, and nothing is written elsewhere. The call fails then if `stream` is NULL. Otherwise
+ * the next wait of the host for dst fails, once: via_array_synchronize(dst), or a copy by the host. A graph is silent.
+ * Rows that such a dst_index repeats hold bytes of any of their sources.
+ *
+ * With `options` the rows are converted on the way as via_convert does, and dst may have another dtype; NULL stands for
+ * a copy of equal dtypes. Options have been read on return. scale_axis is not `axis`. An index on a device is read by the
+ * host then, which waits for the stream, and dst and src share no bytes.
+ *
+ * With `stream` NULL the copy is ordered as via_copy and complete on return, otherwise ordered as via_copy_async, and
+ * holds all arrays until it has run. Device memory needs the library's kernels. Between pageable memory and a device,
+ * and between two devices, rows pass through up to 128 MiB of device memory, and an index on a device is read by the
+ * host, which waits for the stream. A capture refuses both. Elements narrower than a byte whose rows are no whole bytes
+ * are copied within host memory only.
+ * Errors: as via_copy and via_copy_async, with `options` as via_convert; VIA_ERROR_INDEX for a number or an axis out of
+ * range, VIA_ERROR_OVERLAP also for a repeated row of dst_index, VIA_ERROR_DTYPE and VIA_ERROR_SHAPE also for an index,
+ * VIA_ERROR_DEVICE.
+ */
+VIA_CHECKED via_status via_copy_indexed(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index,
+                                        int32_t axis, const via_convert_options *options, via_stream *stream);
+
+/**
+ * Submits a copy by index as a task, as via_copy_submit does a copy. An index in host memory has been read on return. A
+ * number out of range in an index on a device is the task's failure.
+ * Errors: as via_copy_indexed and via_copy_submit.
+ */
+VIA_CHECKED via_status via_copy_indexed_submit(via_array *dst, via_array *dst_index, via_array *src,
+                                               via_array *src_index, int32_t axis,
+                                               const via_convert_options *options, via_stream *stream,
+                                               via_task **out_task);
 
 /**
  * Copies src to dst, which has another dtype, and converts on the way. dst and src have equal shapes, any layout and
@@ -1245,7 +1251,8 @@ VIA_CHECKED via_status via_batch_add(via_batch *batch, via_array *dst, via_array
  * is unchanged. Errors: as via_copy_indexed and via_batch_add.
  */
 VIA_CHECKED via_status via_batch_add_indexed(via_batch *batch, via_array *dst, via_array *dst_index, via_array *src,
-                                             via_array *src_index, int32_t axis);
+                                             via_array *src_index, int32_t axis,
+                                             const via_convert_options *options);
 
 /**
  * Adds one conversion, and holds both arrays. Prepares it now, and reads `options`. On failure the batch is unchanged.

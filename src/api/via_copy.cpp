@@ -53,17 +53,25 @@ via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *cons
 }
 
 via_status via_copy_indexed(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index, int32_t axis,
-                            via_stream *stream) {
-    VIA_TRACE_API(via_copy_indexed, dst, dst_index, src, src_index, axis, stream);
-    return guarded(__func__, required("dst", dst), required("src", src),
-                   [&] { return copy_indexed({dst, dst_index, src, src_index, axis}, stream); });
+                            const via_convert_options *options, via_stream *stream) {
+    VIA_TRACE_API(via_copy_indexed, dst, dst_index, src, src_index, axis, options, stream);
+    via_convert_options complete{};
+    return guarded(__func__, required("dst", dst), required("src", src), options_of(options, &complete), [&] {
+        return copy_indexed({dst, dst_index, src, src_index, axis, options != nullptr ? &complete : nullptr}, stream);
+    });
 }
 
 via_status via_copy_indexed_submit(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index,
-                                   int32_t axis, via_stream *stream, via_task **out_task) {
-    VIA_TRACE_API(via_copy_indexed_submit, dst, dst_index, src, src_index, axis, stream, out_task);
+                                   int32_t axis, const via_convert_options *options, via_stream *stream,
+                                   via_task **out_task) {
+    VIA_TRACE_API(via_copy_indexed_submit, dst, dst_index, src, src_index, axis, options, stream, out_task);
+    via_convert_options complete{};
     return guarded(__func__, output("out_task", out_task), required("dst", dst), required("src", src),
-                   [&] { return submit_indexed({dst, dst_index, src, src_index, axis}, stream, out_task); });
+                   options_of(options, &complete), [&] {
+                       return submit_indexed(
+                           {dst, dst_index, src, src_index, axis, options != nullptr ? &complete : nullptr}, stream,
+                           out_task);
+                   });
 }
 
 via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *stream) {

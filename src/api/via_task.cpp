@@ -84,13 +84,17 @@ via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src) {
 }
 
 via_status via_batch_add_indexed(via_batch *batch, via_array *dst, via_array *dst_index, via_array *src,
-                                 via_array *src_index, int32_t axis) {
-    VIA_TRACE_API(via_batch_add_indexed, batch, dst, dst_index, src, src_index, axis);
-    return guarded(__func__, required("batch", batch), required("dst", dst), required("src", src), [&]() -> Status {
-        UniquePlannedCopy copy;
-        VIA_TRY(plan_indexed({dst, dst_index, src, src_index, axis}, copy.out()));
-        return add_planned_to_batch(batch, copy.get());
-    });
+                                 via_array *src_index, int32_t axis, const via_convert_options *options) {
+    VIA_TRACE_API(via_batch_add_indexed, batch, dst, dst_index, src, src_index, axis, options);
+    via_convert_options complete{};
+    return guarded(
+        __func__, required("batch", batch), required("dst", dst), required("src", src), options_of(options, &complete),
+        [&]() -> Status {
+            UniquePlannedCopy copy;
+            VIA_TRY(plan_indexed({dst, dst_index, src, src_index, axis, options != nullptr ? &complete : nullptr},
+                                 copy.out()));
+            return add_planned_to_batch(batch, copy.get());
+        });
 }
 
 via_status via_batch_add_convert(via_batch *batch, via_array *dst, via_array *src, const via_convert_options *options) {

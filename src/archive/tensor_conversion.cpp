@@ -18,7 +18,7 @@ Status check_options(const via_convert_options &options) {
                     "options has a scale or an offset; expected none for an archive: via_file_convert takes them for "
                     "one tensor");
     }
-    return options.byte_order == VIA_BYTE_ORDER_NATIVE
+    return options.byte_order != kOtherByteOrder
                ? check_convert_options(options)
                : fail(VIA_ERROR_INVALID_ARGUMENT, "options.byte_order is %d; expected 0, since the file states it",
                       options.byte_order);
@@ -69,7 +69,7 @@ Status make_adjacent(int32_t dtype, int64_t count, via_array **out_array) {
 Status convert_tensor(via_archive *archive, int64_t number, int32_t dtype, const via_convert_options &options) {
     VIA_TRY(check_options(options));
     (void)settle_places(archive);
-    if (number >= 0) {
+    if (number != -1) {
         const ArchiveTensor *found = nullptr;
         VIA_TRY(require_tensor(archive, number, &found));
         return name_tensor(found->name,
@@ -109,7 +109,7 @@ void convert_adjacent(const TransferConversion &conversion, void *dst, const voi
     loops.count = count;
     loops.ndim = 1;
     loops.axes[0] = {count, conversion.array_item, conversion.file_item};
-    convert_to_packed(loops, conversion.plan.elements(), 0, count, dst);
+    convert_part(loops, conversion.plan.elements(), 0, count);
 }
 
 bool is_widened(const ArchiveTensor &tensor) {

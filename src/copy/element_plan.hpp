@@ -52,11 +52,14 @@ private:
     std::unique_ptr<float[]> numbers_;  // of the affine step: scales, and offsets
 };
 
+// Converts on as many threads as that is worth. Steps of dst are positive and ascend.
+void convert_elements(const ElementLoops &loops, const ElementConversion &elements);
+
 // Converts elements first to first + count - 1 on the calling thread.
 void convert_part(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count);
 
-// Do the same between an array and packed elements. The array on the other side than the packed one
-// gives the order of the loops, or both do.
+// Do the same between an array and packed elements; what is packed, a device reads next. The array on the other side
+// than the packed one gives the order of the loops, or both do.
 void convert_to_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
                        void *packed);
 void convert_from_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,

@@ -6,6 +6,7 @@
 // copy, which checks them as it goes. Otherwise they are fetched and checked at each run.
 //
 //   host_rows         copies within host memory, and packs rows for the ring of a device
+//   host_converted_rows  does the same to another dtype
 //   check_indexed     refuses everything that can be refused without touching an element
 //   indexed_copy      the value, and its runs
 //   indexed_transfer  (src/cuda) does what involves a device
@@ -22,6 +23,7 @@ struct IndexedArguments {
     via_array *src;
     via_array *src_index;
     int32_t axis;
+    const via_convert_options *options = nullptr;  // complete, and only read by the call; nullptr: equal dtypes
 };
 
 // Copies. With a stream in stream order; without one it is complete on return.

@@ -9,11 +9,15 @@
 //   Peer    two devices: each one's kernel packs or unpacks, in pieces (route/peer_copy.hpp).
 // Staged and Peer go a part of the rows at a time, and take lists in host memory only.
 //
+// Rows of another dtype cross in the narrower one. A kernel brings them together in scratch memory, another one
+// converts, and a third one spreads them out (route/converted_items.hpp); the first or the last is left out without a
+// list.
+//
 // Lists in the device's memory are checked by the kernel. It skips numbers out of range, and stores one of them in a
 // record in pinned memory, which the fence of the work reads (route/index_fence.hpp).
 #pragma once
 
-#include "core/layout/indexed_rows.hpp"
+#include "core/layout/converted_rows.hpp"
 #include "cuda/transfer.hpp"
 
 namespace via::cuda {
@@ -26,6 +30,10 @@ struct IndexedTransfer {
     via_array *src_index;
     void (*pack)(const IndexedRows &rows, int64_t offset, int64_t nbytes, char *packed);
     void (*unpack)(const IndexedRows &rows, int64_t offset, int64_t nbytes, const char *packed);
+    // Of rows that are converted, whose lists are in host memory: the rows, and the host's part.
+    const ConvertedRows *converted;
+    void (*pack_converted)(const ConvertedRows &rows, int64_t offset, int64_t nbytes, char *packed);
+    void (*unpack_converted)(const ConvertedRows &rows, int64_t offset, int64_t nbytes, const char *packed);
 };
 
 // Where kernels read lists of host memory from. Serves one copy, which may run many times.

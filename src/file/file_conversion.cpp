@@ -18,9 +18,9 @@ Status check_file(via_file *file, const via_convert_options &options) {
     if (file->root()->is_npy && file->root()->as_bytes) {
         return fail(VIA_ERROR_UNSUPPORTED, "the file was opened with as_bytes; expected its elements");
     }
-    if (file->root()->is_npy && options.byte_order != VIA_BYTE_ORDER_NATIVE) {
+    if (file->root()->is_npy && options.byte_order == kOtherByteOrder && !file->root()->header.swapped) {
         return fail(VIA_ERROR_INVALID_ARGUMENT,
-                    "options.byte_order is %d for a .npy file; expected 0, since the header states it",
+                    "options.byte_order is %d for a .npy file of the other order; expected 0: the header states it",
                     options.byte_order);
     }
     return VIA_OK;
@@ -109,8 +109,7 @@ Status make_converted(via_file *file, int32_t dtype, const via_convert_options &
     conversion->dtype = dtype;
     conversion->options = options;
     VIA_TRY(check_directions(window.get(), dtype, options));
-    const bool swapped_before =
-        file->conversion != nullptr && options.byte_order == VIA_BYTE_ORDER_NATIVE && file->conversion->swaps;
+    const bool swapped_before = file->conversion != nullptr && file->conversion->swaps;
     conversion->swaps = window.get()->whole->swaps() || options.byte_order == kOtherByteOrder || swapped_before;
     keep_numbers(options.scale, options.scale_count, &conversion->scales, &conversion->options.scale);
     keep_numbers(options.offset, options.scale_count, &conversion->offsets, &conversion->options.offset);

@@ -460,14 +460,14 @@ static via_status wait_for(via_task *task) {
 
 static via_status copy_indexed(const two *both, via_array *index, via_stream *stream) {
     via_status status = VIA_OK;
-    THEN(via_copy_indexed(both->dst, index, both->src, index, 0, stream));
+    THEN(via_copy_indexed(both->dst, index, both->src, index, 0, NULL, stream));
     return status;
 }
 
 static via_status submit_indexed(const two *both, via_array *index, via_stream *stream) {
     via_status status = VIA_OK;
     via_task *task = NULL;
-    THEN(via_copy_indexed_submit(both->dst, index, both->src, index, 0, stream, &task));
+    THEN(via_copy_indexed_submit(both->dst, index, both->src, index, 0, NULL, stream, &task));
     THEN(wait_for(task));
     return status;
 }
@@ -476,7 +476,7 @@ static via_status run_indexed_batch(const two *both, via_array *index, via_strea
     via_status status = VIA_OK;
     via_batch *batch = NULL;
     THEN(via_batch_create(&batch));
-    THEN(via_batch_add_indexed(batch, both->dst, index, both->src, index, 0));
+    THEN(via_batch_add_indexed(batch, both->dst, index, both->src, index, 0, NULL));
     THEN(via_batch_run(batch, stream));
     THEN(via_batch_run(batch, stream));
     THEN(via_stream_synchronize(stream));
@@ -522,14 +522,30 @@ static via_status submit_conversion(const two *both, via_array *dst, via_stream 
     return status;
 }
 
+static via_status convert_batch(const two *both, via_array *dst, via_stream *stream) {
+    via_status status = VIA_OK;
+    via_batch *batch = NULL;
+    via_task *task = NULL;
+    THEN(via_batch_create(&batch));
+    THEN(via_batch_add_convert(batch, dst, both->src, &unsafely));
+    THEN(via_batch_run(batch, stream));
+    THEN(via_batch_submit(batch, stream, &task));
+    THEN(wait_for(task));
+    via_batch_release(batch);
+    return status;
+}
+
 static via_status convert_now(void) { return run_with_third(reinterpret_dst, explain_and_convert, 0); }
 static via_status convert_on_a_stream(void) { return run_with_third(reinterpret_dst, convert, 1); }
 static via_status convert_as_a_task(void) { return run_with_third(reinterpret_dst, submit_conversion, 0); }
+static via_status convert_in_a_batch(void) { return run_with_third(reinterpret_dst, convert_batch, 1); }
+static via_status convert_in_a_batch_of_host(void) { return run_with_third(reinterpret_dst, convert_batch, 0); }
 
 #define EACH_WAY_CONVERTED(words, name)                                                        \
     {words ", converted", convert_now, prepare_##name, NULL, 0, 0, 0},                         \
         {words ", converted on a stream", convert_on_a_stream, prepare_##name, NULL, 0, 0, 0}, \
-        {words ", converted as a task", convert_as_a_task, prepare_##name, NULL, 0, 0, 0}
+        {words ", converted as a task", convert_as_a_task, prepare_##name, NULL, 0, 0, 0},     \
+        {words ", converted in a batch", convert_in_a_batch, prepare_##name, NULL, 0, 0, 0}
 
 #define EACH_WAY_BY_INDEX(words, name)                                                              \
     {words " by index", copy_by_index_now, prepare_##name, NULL, 0, 0, 0},                          \
@@ -578,6 +594,7 @@ const scenario copy_scenarios[] = {
     {"host memory is converted", convert_now, prepare_host, NULL, 0, 0, 0},
     {"host memory is converted to its transpose", convert_now, prepare_host_transposed, NULL, 0, 0, 0},
     {"host memory is converted as a task", convert_as_a_task, prepare_host_transposed, NULL, 0, 0, 0},
+    {"host memory is converted in a batch", convert_in_a_batch_of_host, prepare_host, NULL, 0, 0, 0},
     EACH_WAY_CONVERTED("a device's is copied", within_device),
     EACH_WAY_CONVERTED("pinned memory goes transposed to a device", transposed_to_device),
     EACH_WAY_CONVERTED("pageable memory goes to a device", staged_to_device),

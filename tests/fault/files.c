@@ -339,6 +339,143 @@ static via_status transfer_swapped(void) {
     return status;
 }
 
+/* The numbers of made.npy in another dtype. */
+static via_status convert_file(int32_t dtype, via_file **out_file) {
+    via_status status = VIA_OK;
+    via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
+    via_file *file = NULL;
+    options.casting = VIA_CASTING_UNSAFE;
+    THEN(via_file_open(path_of("made.npy"), OPTIONS_OF(.mode = VIA_MODE_READ_WRITE), &file));
+    THEN(via_file_convert(file, dtype, &options, out_file));
+    via_file_release(file);
+    return status;
+}
+
+/* Reads an array and writes it, at once and as tasks. */
+static via_status read_and_write_converted(via_file *file, via_array *array, via_stream *after) {
+    via_status status = VIA_OK;
+    via_task *task = NULL;
+    THEN(via_file_read(file, 0, array, after));
+    THEN(via_file_write(file, 0, array, after));
+    THEN(via_file_read_submit(file, 0, array, after, &task));
+    status = wait_and_release(status, task);
+    task = NULL;
+    THEN(via_file_write_submit(file, 0, array, after, &task));
+    return wait_and_release(status, task);
+}
+
+static int is_swapped_file(void) {
+    unsigned char found[256 + 2 * SWAPPED];
+    int right = get_file("made.npy", found, sizeof found) == 128 + 2 * SWAPPED;
+    for (int i = 0; right && i < SWAPPED; ++i) {
+        right = found[128 + 2 * i] * 256 + found[129 + 2 * i] == i + 1;
+    }
+    return right;
+}
+
+static via_status transfer_converted(void) {
+    via_status status = VIA_OK;
+    via_file *file = NULL;
+    via_array *array = NULL;
+    THEN(convert_file(VIA_FLOAT32, &file));
+    THEN(via_empty(NULL, VIA_FLOAT32, 1, SHAPE(SWAPPED), NULL, &array));
+    THEN(read_and_write_converted(file, array, NULL));
+    HOLDS(((const float *)via_array_data(array))[SWAPPED - 1] == SWAPPED);
+    HOLDS(is_swapped_file());
+    via_array_release(array);
+    via_file_release(file);
+    return status;
+}
+
+/* A device to which the file's numbers go. */
+static void prepare_swapped_and_device(void) {
+    prepare_swapped();
+    there = (char *)(uintptr_t)device_memory(BYTES);
+    stream = wrap_native(new_stream(), 0);
+}
+
+/* In an array of wider numbers, and of narrower ones, on a device. */
+static via_status transfer_converted_with_a_device(void) {
+    via_status status = VIA_OK;
+    static const int32_t dtypes[] = {VIA_FLOAT32, VIA_UINT8};
+    for (int i = 0; i < 2; ++i) {
+        const int64_t nbytes = SWAPPED * (i == 0 ? 4 : 1);
+        via_file *file = NULL;
+        via_array *raw = NULL;
+        via_array *array = NULL;
+        THEN(convert_file(dtypes[i], &file));
+        THEN(export(there, nbytes, VIA_DEVICE_CUDA, 0, &raw));
+        THEN(via_array_reinterpret(raw, dtypes[i], &array));
+        if (i == 0) {
+            THEN(read_and_write_converted(file, array, stream));
+        } else {
+            THEN(via_file_read(file, 0, array, NULL));
+        }
+        HOLDS(is_swapped_file());
+        via_array_release(array);
+        via_array_release(raw);
+        via_file_release(file);
+    }
+    return status;
+}
+
+static via_status read_converted_archives(void) {
+    via_status status = VIA_OK;
+    via_archive *archive = NULL;
+    via_array *buffer = NULL;
+    via_array *array = NULL;
+    via_file *window = NULL;
+    THEN(via_archive_open(path_of("there.bin"), NULL, &archive));
+    THEN(via_archive_add(archive, path_of("made.npy")));
+    THEN(via_archive_convert(archive, 1, VIA_FLOAT32, NULL));
+    THEN(via_archive_convert(archive, -1, VIA_FLOAT16, NULL));
+    HOLDS(via_archive_nbytes(archive) == 64 + 16);
+    THEN(via_archive_file(archive, 1, &window));
+    THEN(via_archive_load(archive, NULL, NULL, &buffer));
+    THEN(via_archive_array(archive, 1, buffer, &array));
+    HOLDS(((const float *)via_array_data(array))[3] == '4');
+    THEN(via_file_read(window, 0, array, NULL));
+    HOLDS(((const float *)via_array_data(array))[0] == '1');
+    via_array_release(array);
+    via_array_release(buffer);
+    via_file_release(window);
+    via_archive_release(archive);
+    return status;
+}
+
+enum { WIDENED = 1 << 20 };
+
+/* A tensor so large that a device converts it. */
+static void prepare_widened(void) {
+    prepare_folder();
+    char *content = malloc(8 + 128 + WIDENED);
+    const int length = snprintf(content + 8, 128, "{\"w\":{\"dtype\":\"U8\",\"shape\":[%d],\"data_offsets\":[0,%d]}}",
+                                WIDENED, WIDENED);
+    const uint64_t header = (uint64_t)length;
+    memcpy(content, &header, 8);
+    memset(content + 8 + length, 3, WIDENED);
+    put_file("there.bin", content, 8 + (size_t)length + WIDENED);
+    free(content);
+}
+
+static via_status widen_on_a_device(void) {
+    via_status status = VIA_OK;
+    via_archive *archive = NULL;
+    via_memory *memory = NULL;
+    via_array *buffer = NULL;
+    float last = 0;
+    THEN(via_archive_open(path_of("there.bin"), NULL, &archive));
+    THEN(via_archive_convert(archive, 0, VIA_FLOAT32, NULL));
+    THEN(via_memory_create(VIA_MEMORY_DEVICE, 0, &memory));
+    THEN(via_archive_load(archive, memory, NULL, &buffer));
+    THEN(via_memcpy(&last, (char *)via_array_data(buffer) + (WIDENED - 1) * sizeof last, sizeof last, NULL));
+    HOLDS(last == 3);
+    via_array_release(buffer);
+    via_memory_release(memory);
+    via_archive_release(archive);
+    return status;
+}
+
 /* A .npz and a GGUF file. */
 static void prepare_formats(void) {
     archive_bytes content;
@@ -471,6 +608,11 @@ const scenario file_scenarios[] = {
     {"archives are read", read_archives, prepare_archives, finish_folder, 0, 0, 0},
     {"archives are opened by folder and index", open_shards, prepare_shards, finish_shards, 0, 0, 0},
     {"files in another byte order are transferred", transfer_swapped, prepare_swapped, finish_folder, 0, 0, 0},
+    {"files are converted", transfer_converted, prepare_swapped, finish_folder, 0, 0, 0},
+    {"files are converted with a device", transfer_converted_with_a_device, prepare_swapped_and_device, finish_folder,
+     0, 0, 0},
+    {"archives are converted", read_converted_archives, prepare_archives, finish_folder, 0, 0, 0},
+    {"archives are widened on a device", widen_on_a_device, prepare_widened, finish_folder, 0, 0, 0},
     {"archives of other formats are read", read_formats, prepare_formats, finish_folder, 0, 0, 0},
     {"columns of archives are read", read_columns, prepare_wide, finish_folder, 0, 0, 0},
     {"archives are saved in shards", save_shards, prepare_folder, finish_folder, 0, 0, 0},

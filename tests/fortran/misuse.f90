@@ -287,7 +287,8 @@ contains
       case ("row_past_the_end")
         rows = [0, 4]
         answer = wrap(c_loc(rows), VIA_INT32, [2_c_int64_t])
-        answer = via_copy_indexed(subject%handle, c_null_ptr, other%handle, made%handle, 0_c_int32_t, c_null_ptr)
+        answer = via_copy_indexed(subject%handle, c_null_ptr, other%handle, made%handle, 0_c_int32_t, &
+            stream=c_null_ptr)
       case ("reshape_off_by_one")
         call subject%reshape(made, [13_c_int64_t], answer)
       case ("broadcast_off_by_one")

@@ -135,7 +135,7 @@ void copy_row(const Case &chosen, Side *dst, int64_t to, const Side &src, int64_
 via_status run_as_batch(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index, int32_t axis) {
     via_batch *batch = nullptr;
     EXPECT(via_batch_create(&batch) == VIA_OK);
-    via_status status = via_batch_add_indexed(batch, dst, dst_index, src, src_index, axis);
+    via_status status = via_batch_add_indexed(batch, dst, dst_index, src, src_index, axis, nullptr);
     status = status == VIA_OK ? via_batch_run(batch, nullptr) : status;
     via_batch_release(batch);
     return status;
@@ -143,7 +143,7 @@ via_status run_as_batch(via_array *dst, via_array *dst_index, via_array *src, vi
 
 via_status run_as_task(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index, int32_t axis) {
     via_task *task = nullptr;
-    const via_status status = via_copy_indexed_submit(dst, dst_index, src, src_index, axis, nullptr, &task);
+    const via_status status = via_copy_indexed_submit(dst, dst_index, src, src_index, axis, nullptr, nullptr, &task);
     if (status == VIA_OK) {
         EXPECT(via_task_wait(task) == VIA_OK);
         via_task_release(task);
@@ -156,7 +156,7 @@ via_status run(int32_t route, const Side &dst, const RowIndex &to, const Side &s
                int32_t axis) {
     return route == 255   ? run_as_task(dst.array, to.array, src.array, from.array, axis)
            : route >= 200 ? run_as_batch(dst.array, to.array, src.array, from.array, axis)
-                          : via_copy_indexed(dst.array, to.array, src.array, from.array, axis, nullptr);
+                          : via_copy_indexed(dst.array, to.array, src.array, from.array, axis, nullptr, nullptr);
 }
 
 }  // namespace

@@ -38,13 +38,26 @@ static via_array *shuffled_rows(int32_t *numbers) {
     return rows;
 }
 
-static void check_captured_rows(const place *places, via_array *rows, int32_t *numbers) {
+/* A byte becomes one with a sign, and stays what it is. */
+static const via_convert_options unsafely = {
+    (int32_t)sizeof(via_convert_options), VIA_CASTING_UNSAFE, 0, 0, NULL, NULL, 0, 0, 0};
+
+static via_array *with_sign(const block *of) {
+    via_array *array = NULL;
+    ok(via_array_reinterpret(of->array, VIA_INT8, &array));
+    return array;
+}
+
+static void check_captured_rows(const place *places, via_array *rows, int32_t *numbers,
+                                const via_convert_options *options) {
     pair both = new_pair(places[0], places[1], 5000);
     CUstream native = new_stream();
+    via_array *dst = options != NULL ? with_sign(&both.dst) : both.dst.array;
     begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    ok(via_copy_indexed(both.dst.array, rows, both.src.array, rows, 0, wrap_native(native, 0)));
+    ok(via_copy_indexed(dst, rows, both.src.array, rows, 0, options, wrap_native(native, 0)));
     CUgraph graph = end_capture(native);
-    assert_int_equal(node_count(graph), 1);
+    /* With two scratches, which the graph allocates and frees, two kernels next to the one that converts. */
+    assert_int_equal(node_count(graph), options != NULL ? 7 : 1);
     assert_block(&both.dst, 2);
     memset(numbers, 0x7F, 5000 * sizeof *numbers); /* have been read */
     CUgraphExec exec = instantiate(graph);
@@ -52,6 +65,9 @@ static void check_captured_rows(const place *places, via_array *rows, int32_t *n
         write_block(&both.src, seed);
         launch(exec, native);
         assert_block(&both.dst, seed);
+    }
+    if (options != NULL) {
+        via_array_release(dst);
     }
     release_block(&both.dst);
     release_block(&both.src);
@@ -64,7 +80,19 @@ static void a_captured_copy_by_index_is_a_node_that_holds_its_lists(void **state
     static int32_t numbers[5000];
     for (int32_t i = 0; i < 6; ++i) {
         via_array *rows = shuffled_rows(numbers);
-        check_captured_rows(captured_pairs[i], rows, numbers);
+        check_captured_rows(captured_pairs[i], rows, numbers, NULL);
+        via_array_release(rows);
+    }
+}
+
+static void a_captured_conversion_by_index_holds_its_lists(void **state) {
+    (void)state;
+    need_kernels();
+    ok(via_cuda_warmup(0));
+    static int32_t numbers[5000];
+    for (int32_t i = 0; i < 6; ++i) {
+        via_array *rows = shuffled_rows(numbers);
+        check_captured_rows(captured_pairs[i], rows, numbers, &unsafely);
         via_array_release(rows);
     }
 }
@@ -78,22 +106,12 @@ static void a_captured_copy_by_index_of_pageable_memory_is_refused(void **state)
     CUstream native = new_stream();
     begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
     refused(VIA_ERROR_STREAM_CAPTURE, "src is pageable|captured",
-            via_copy_indexed(both.dst.array, rows, both.src.array, rows, 0, wrap_native(native, 0)));
+            via_copy_indexed(both.dst.array, rows, both.src.array, rows, 0, NULL, wrap_native(native, 0)));
     assert_int_equal(node_count(end_capture(native)), 0);
     assert_block(&both.dst, 2);
     via_array_release(rows);
     release_block(&both.dst);
     release_block(&both.src);
-}
-
-/* A byte becomes one with a sign, and stays what it is. */
-static const via_convert_options unsafely = {
-    (int32_t)sizeof(via_convert_options), VIA_CASTING_UNSAFE, 0, 0, NULL, NULL, 0, 0, 0};
-
-static via_array *with_sign(const block *of) {
-    via_array *array = NULL;
-    ok(via_array_reinterpret(of->array, VIA_INT8, &array));
-    return array;
 }
 
 static void a_captured_conversion_is_a_node_of_its_graph(void **state) {
@@ -349,6 +367,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_captured_copy_is_a_node_of_its_graph),
         GPU_TEST(a_captured_copy_by_index_is_a_node_that_holds_its_lists),
+        GPU_TEST(a_captured_conversion_by_index_holds_its_lists),
         GPU_TEST(a_captured_copy_by_index_of_pageable_memory_is_refused),
         GPU_TEST(a_captured_conversion_is_a_node_of_its_graph),
         GPU_TEST(a_captured_conversion_of_pageable_memory_is_refused),

@@ -266,7 +266,7 @@ static void copy_items(const pair *both, int converted) {
         numbers[i] = i * 7 % item_rows;
     }
     ok(via_wrap(numbers, VIA_INT32, 1, (const int64_t[]){item_rows}, NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &index));
-    ok(converted ? via_convert(dst, src, &unsafely, NULL) : via_copy_indexed(dst, index, src, index, 0, NULL));
+    ok(converted ? via_convert(dst, src, &unsafely, NULL) : via_copy_indexed(dst, index, src, index, 0, NULL, NULL));
     via_array_release(index);
     via_array_release(dst);
     via_array_release(src);

@@ -248,9 +248,9 @@ void a_copy_by_index_is_planned_once(void **) {
     for_each_way(VIA_FLOAT32, VIA_FLOAT32, [&](via_array *dst, via_array *src, via_stream *stream, via_task **task) {
         const Counts before;
         if (task == nullptr) {
-            ok(via_copy_indexed(dst, nullptr, src, index, 0, stream));
+            ok(via_copy_indexed(dst, nullptr, src, index, 0, nullptr, stream));
         } else {
-            ok(via_copy_indexed_submit(dst, nullptr, src, index, 0, stream, task));
+            ok(via_copy_indexed_submit(dst, nullptr, src, index, 0, nullptr, stream, task));
             ok(via_task_wait(*task));
         }
         // One form is of dst alone, whose rows must not share bytes; the other one is of a row.

@@ -144,7 +144,7 @@ static via_status copy_off_by_one(void) {
 static via_status row_past_the_end(void) {
     static int32_t rows[] = {0, 3};
     ok(WRAP(rows, VIA_INT32, 1, SHAPE(2), NULL, VIA_DEVICE_CPU, 0, 0));
-    return via_copy_indexed(f.subject, NULL, f.other, f.made, 0, NULL);
+    return via_copy_indexed(f.subject, NULL, f.other, f.made, 0, NULL, NULL);
 }
 
 static via_status reshape_off_by_one(void) { return via_array_reshape(f.subject, 1, SHAPE(13), &f.made); }

@@ -58,11 +58,11 @@ static void exchange_pages(via_array *cache) {
     via_array *index = index_of(rank == 0 ? kFrom : kTo);
     check(via_empty(packed_memory, VIA_FLOAT32, 3, shape, NULL, &packed));
     if (rank == 0) {
-        check(via_copy_indexed(packed, NULL, cache, index, 0, NULL));
+        check(via_copy_indexed(packed, NULL, cache, index, 0, NULL, NULL));
         send(packed, TAG_PAGES);
     } else {
         receive(packed, TAG_PAGES);
-        check(via_copy_indexed(cache, index, packed, NULL, 0, NULL));
+        check(via_copy_indexed(cache, index, packed, NULL, 0, NULL, NULL));
     }
     via_array_release(packed);
     via_array_release(index);

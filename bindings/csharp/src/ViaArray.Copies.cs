@@ -53,25 +53,31 @@ namespace Viaduct
         /// <summary>
         /// Copies rows by index along an axis: row <paramref name="sourceIndex"/>[k] of this array to row
         /// <paramref name="destinationIndex"/>[k] of the destination. An index is an array of int32 or int64, and null is
-        /// 0, 1, 2 ... Complete on return without a stream, otherwise queued on it.
+        /// 0, 1, 2 ... Complete on return without a stream, otherwise queued on it. With options it converts, as
+        /// <see cref="ConvertTo"/> does; without, both arrays have one type.
         /// </summary>
-        public void CopyIndexedTo(
+        public unsafe void CopyIndexedTo(
             ViaArray destination, ViaArray destinationIndex, ViaArray sourceIndex, int axis = 0,
-            ViaStream stream = null)
+            ViaStream stream = null, ConvertOptions options = null)
         {
-            Native.via_copy_indexed(
-                destination, destinationIndex ?? NoIndex, this, sourceIndex ?? NoIndex, axis, stream ?? ViaStream.None);
+            ConvertOptions.With(
+                options,
+                layout => Native.via_copy_indexed(
+                    destination, destinationIndex ?? NoIndex, this, sourceIndex ?? NoIndex, axis, layout,
+                    stream ?? ViaStream.None));
         }
 
         /// <summary>Starts a copy by index after the stream's work so far, and returns without waiting.</summary>
-        public CopyTask SubmitCopyIndexedTo(
+        public unsafe CopyTask SubmitCopyIndexedTo(
             ViaArray destination, ViaArray destinationIndex, ViaArray sourceIndex, int axis = 0,
-            ViaStream stream = null)
+            ViaStream stream = null, ConvertOptions options = null)
         {
-            IntPtr made;
-            Native.via_copy_indexed_submit(
-                destination, destinationIndex ?? NoIndex, this, sourceIndex ?? NoIndex, axis, stream ?? ViaStream.None,
-                out made);
+            IntPtr made = IntPtr.Zero;
+            ConvertOptions.With(
+                options,
+                layout => Native.via_copy_indexed_submit(
+                    destination, destinationIndex ?? NoIndex, this, sourceIndex ?? NoIndex, axis, layout,
+                    stream ?? ViaStream.None, out made));
             return new CopyTask(made);
         }
 

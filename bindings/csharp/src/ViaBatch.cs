@@ -65,12 +65,18 @@ namespace Viaduct
             Native.via_batch_add(this, destination, source);
         }
 
-        /// <summary>Adds one copy by index, and holds all arrays. A null index is 0, 1, 2 ...</summary>
-        public void AddIndexed(
-            ViaArray destination, ViaArray destinationIndex, ViaArray source, ViaArray sourceIndex, int axis = 0)
+        /// <summary>
+        /// Adds one copy by index, and holds all arrays. A null index is 0, 1, 2 ... With options it converts.
+        /// </summary>
+        public unsafe void AddIndexed(
+            ViaArray destination, ViaArray destinationIndex, ViaArray source, ViaArray sourceIndex, int axis = 0,
+            ConvertOptions options = null)
         {
-            Native.via_batch_add_indexed(
-                this, destination, destinationIndex ?? ViaArray.NoIndex, source, sourceIndex ?? ViaArray.NoIndex, axis);
+            ConvertOptions.With(
+                options,
+                layout => Native.via_batch_add_indexed(
+                    this, destination, destinationIndex ?? ViaArray.NoIndex, source, sourceIndex ?? ViaArray.NoIndex,
+                    axis, layout));
         }
 
         /// <summary>Adds one conversion, as <see cref="ViaArray.ConvertTo"/> does it, and holds both arrays.</summary>

@@ -113,16 +113,18 @@ PyObject *add(PyObject *self, PyObject *(&values)[2]) {
     return append(self, pair, add_to) ? none() : nullptr;
 }
 
-Signature kAddIndexed = {"Batch.add_indexed", 5, 4, {"dst", "dst_index", "src", "src_index", "axis"}};
+Signature kAddIndexed = {"Batch.add_indexed", 5, 4, {INDEXED_PARAMETERS, INDEXED_OPTIONS}};
 
-PyObject *add_indexed(PyObject *self, PyObject *(&values)[5]) {
+PyObject *add_indexed(PyObject *self, PyObject *(&values)[11]) {
     IndexedRows rows;
     drain();
-    if (!rows.parse("Batch.add_indexed", values) || !may_add("Batch.add_indexed", self)) {
+    if (!rows.parse("Batch.add_indexed", values) || !rows.parse_options("Batch.add_indexed", values + 5) ||
+        !may_add("Batch.add_indexed", self)) {
         return nullptr;
     }
     const auto add_to = [&](via_batch *batch) {
-        return via_batch_add_indexed(batch, rows.dst(), rows.dst_index(), rows.src(), rows.src_index(), rows.axis);
+        return via_batch_add_indexed(batch, rows.dst(), rows.dst_index(), rows.src(), rows.src_index(), rows.axis,
+                                     rows.options());
     };
     return append(self, rows, add_to) ? none() : nullptr;
 }
@@ -202,7 +204,8 @@ PyMethodDef kMethods[] = {
      "Adds a copy between two arrays of equal shape and dtype; each may be any object that asarray() accepts.\n\n"
      "Raises InvalidArgumentError while another thread runs the batch."},
     {"add_indexed", parsed<kAddIndexed, add_indexed>(), kKeywords,
-     "add_indexed($self, dst, dst_index, src, src_index, axis=0)\n--\n\n"
+     "add_indexed($self, dst, dst_index, src, src_index, axis=0, *, casting=None, overflow=None, byteorder=None, "
+     "scale=None, offset=None, scale_axis=None)\n--\n\n"
      "Adds a copy by index, as copy_indexed() takes it; reads an index of the host now."},
     {"add_convert", parsed<kAddConvert, add_convert>(), kKeywords,
      "add_convert($self, dst, src, *, casting='same_kind', overflow='infinity', byteorder='=', scale=None, "

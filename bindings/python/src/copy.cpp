@@ -1,5 +1,7 @@
 #include "copy.hpp"
 
+#include <algorithm>
+
 #include "array/array_convert.hpp"
 #include "array/array_copy.hpp"
 #include "array/array_index.hpp"
@@ -65,9 +67,8 @@ bool assign(const char *function, via_array *array, PyObject *value, const char 
 Signature kCopy = {"copy", 3, 2, {"dst", "src", "stream"}};
 Signature kCopyto = {"copyto", 3, 2, {"dst", "src", "stream", "casting"}};
 Signature kCopySubmit = {"copy_submit", 3, 2, {"dst", "src", "stream"}};
-Signature kCopyIndexed = {"copy_indexed", 6, 4, {"dst", "dst_index", "src", "src_index", "axis", "stream"}};
-Signature kCopyIndexedSubmit = {
-    "copy_indexed_submit", 6, 4, {"dst", "dst_index", "src", "src_index", "axis", "stream"}};
+Signature kCopyIndexed = {"copy_indexed", 6, 4, {INDEXED_PARAMETERS, "stream", INDEXED_OPTIONS}};
+Signature kCopyIndexedSubmit = {"copy_indexed_submit", 6, 4, {INDEXED_PARAMETERS, "stream", INDEXED_OPTIONS}};
 Signature kFill = {"fill", 3, 2, {"dst", "value", "stream"}};
 Signature kExplain = {"copy_explain", 2, 2, {"dst", "src"}};
 
@@ -109,24 +110,25 @@ struct IndexedCopy : IndexedRows {
     StreamArgument stream;
 
     bool parse(const char *function, PyObject *const *values) {
-        return IndexedRows::parse(function, values) && stream.parse(function, values[5]);
+        return IndexedRows::parse(function, values) && stream.parse(function, values[5]) &&
+               parse_options(function, values + 6);
     }
 };
 
-PyObject *copy_indexed(PyObject *, PyObject *(&values)[6]) {
+PyObject *copy_indexed(PyObject *, PyObject *(&values)[12]) {
     IndexedCopy copy;
     drain();
     if (!copy.parse("copy_indexed", values)) {
         return nullptr;
     }
     const via_status status = without_gil(true, [&] {
-        return via_copy_indexed(copy.dst(), copy.dst_index(), copy.src(), copy.src_index(), copy.axis,
+        return via_copy_indexed(copy.dst(), copy.dst_index(), copy.src(), copy.src_index(), copy.axis, copy.options(),
                                 copy.stream.get());
     });
     return none_or_raise(status);
 }
 
-PyObject *copy_indexed_submit(PyObject *, PyObject *(&values)[6]) {
+PyObject *copy_indexed_submit(PyObject *, PyObject *(&values)[12]) {
     IndexedCopy copy;
     drain();
     if (!copy.parse("copy_indexed_submit", values)) {
@@ -134,7 +136,7 @@ PyObject *copy_indexed_submit(PyObject *, PyObject *(&values)[6]) {
     }
     return start_task(true, [&](via_task **out_task) {
         return via_copy_indexed_submit(copy.dst(), copy.dst_index(), copy.src(), copy.src_index(), copy.axis,
-                                       copy.stream.get(), out_task);
+                                       copy.options(), copy.stream.get(), out_task);
     });
 }
 
@@ -190,6 +192,13 @@ bool IndexedRows::parse(const char *function, PyObject *const *values) {
            (!is_given(values[4]) || parse_int32(function, "axis", values[4], &axis));
 }
 
+bool IndexedRows::parse_options(const char *function, PyObject *const *values) {
+    converts_ = std::any_of(values, values + 6, is_given);
+    return parse_casting(function, values[0], &options_) && parse_overflow(function, values[1], &options_) &&
+           parse_byte_order(function, values[2], &options_) &&
+           numbers_.parse(function, values[3], values[4], values[5], &options_);
+}
+
 PyMethodDef kCopyFunctions[] = {
     {"copyto", parsed<kCopyto, copyto>(), kKeywords,
      "copyto(dst, src, stream=None, *, casting=None)\n--\n\n"
@@ -204,12 +213,15 @@ PyMethodDef kCopyFunctions[] = {
      "copy_submit(dst, src, stream=None)\n--\n\n"
      "Starts a copy as copy() does, after the stream's work so far, and returns a Task at once."},
     {"copy_indexed", parsed<kCopyIndexed, copy_indexed>(), kKeywords,
-     "copy_indexed(dst, dst_index, src, src_index, axis=0, stream=None)\n--\n\n"
+     "copy_indexed(dst, dst_index, src, src_index, axis=0, stream=None, *, casting=None, overflow=None, "
+     "byteorder=None, scale=None, offset=None, scale_axis=None)\n--\n\n"
      "Copies row src_index[k] of src to row dst_index[k] of dst, for each k, along an axis.\n\n"
      "An index is a list, a range, or an array of int32 or int64 anywhere; None is 0, 1, 2 ... Returns when done; with "
-     "a stream, once the copy is queued."},
+     "a stream, once the copy is queued. With `casting`, or another argument of convert(), dst may have another dtype, "
+     "and rows are converted on the way."},
     {"copy_indexed_submit", parsed<kCopyIndexedSubmit, copy_indexed_submit>(), kKeywords,
-     "copy_indexed_submit(dst, dst_index, src, src_index, axis=0, stream=None)\n--\n\n"
+     "copy_indexed_submit(dst, dst_index, src, src_index, axis=0, stream=None, *, casting=None, overflow=None, "
+     "byteorder=None, scale=None, offset=None, scale_axis=None)\n--\n\n"
      "Starts a copy as copy_indexed() does, after the stream's work so far, and returns a Task at once."},
     {"fill", parsed<kFill, fill>(), kKeywords,
      "fill(dst, value, stream=None)\n--\n\n"

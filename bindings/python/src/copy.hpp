@@ -2,6 +2,7 @@
 #pragma once
 
 #include "array/array.hpp"
+#include "array/array_convert.hpp"
 #include "objects/handles.hpp"
 #include "support/gil.hpp"
 
@@ -19,17 +20,29 @@ struct ArrayPair {
     via_array *src() const { return handle_of(src_object.get()); }
 };
 
-// The arguments of copies by index: dst, dst_index, src, src_index and axis, in this order.
+// The arguments of copies by index, in this order. Any of those of a conversion asks for one.
+#define INDEXED_PARAMETERS "dst", "dst_index", "src", "src_index", "axis"
+#define INDEXED_OPTIONS "casting", "overflow", "byteorder", "scale", "offset", "scale_axis"
+
 struct IndexedRows : ArrayPair {
     Ref dst_indices;
     Ref src_indices;
     int32_t axis = 0;
 
     bool parse(const char *function, PyObject *const *values);
+    bool parse_options(const char *function, PyObject *const *values);
+
+    // Returns NULL if both arrays have one dtype.
+    const via_convert_options *options() const { return converts_ ? &options_ : nullptr; }
 
     // Return the handle of an index, NULL for None.
     via_array *dst_index() const { return dst_indices ? handle_of(dst_indices.get()) : nullptr; }
     via_array *src_index() const { return src_indices ? handle_of(src_indices.get()) : nullptr; }
+
+private:
+    bool converts_ = false;
+    via_convert_options options_ = VIA_CONVERT_OPTIONS_INIT;
+    AffineNumbers numbers_;
 };
 
 // Returns the Task that submit(&task) makes.

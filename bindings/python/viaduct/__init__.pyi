@@ -551,9 +551,35 @@ class Batch:
         """
 
     def add_indexed(
-        self, dst: _Exporter, dst_index: _Index | None, src: _Exporter, src_index: _Index | None, axis: int = 0
+        self,
+        dst: _Exporter,
+        dst_index: _Index | None,
+        src: _Exporter,
+        src_index: _Index | None,
+        axis: int = 0,
+        *,
+        casting: _Casting | None = None,
+        overflow: Literal["infinity", "saturate"] | None = None,
+        byteorder: Literal["=", "<", ">"] | None = None,
+        scale: float | Sequence[float] | None = None,
+        offset: float | Sequence[float] | None = None,
+        scale_axis: int | None = None,
     ) -> None:
         """Adds a copy by index, as copy_indexed() takes it; reads an index of the host now."""
+
+    def add_convert(
+        self,
+        dst: _Exporter,
+        src: _Exporter,
+        *,
+        casting: _Casting = "same_kind",
+        overflow: Literal["infinity", "saturate"] = "infinity",
+        byteorder: Literal["=", "<", ">"] = "=",
+        scale: float | Sequence[float] | None = None,
+        offset: float | Sequence[float] | None = None,
+        scale_axis: int = 0,
+    ) -> None:
+        """Adds a conversion, as convert() takes it."""
 
     def run(self, stream: _Stream | None = None) -> None:
         """Runs all copies and returns when they are done; with a stream, once they are queued.
@@ -618,8 +644,24 @@ class File:
         given.
 
         Runs after a stream's work so far, the legacy stream's by default. Ctrl-C ends it. Reads all of a .npy file
-        unless shape, dtype or offset select a part. With `astype`, converts all elements on the way, as convert() does,
-        a part at a time.
+        unless shape, dtype or offset select a part. With `astype`, converts on the way, as astype() does.
+        """
+
+    def astype(
+        self,
+        dtype: _DType,
+        *,
+        casting: _Casting = "same_kind",
+        overflow: Literal["infinity", "saturate"] = "infinity",
+        byteorder: Literal["=", "<", ">"] = "=",
+        scale: float | Sequence[float] | None = None,
+        offset: float | Sequence[float] | None = None,
+        scale_axis: int = 0,
+    ) -> File:
+        """Returns a file of the same elements in another dtype, whose reads and writes convert on the way.
+
+        The arguments are those of convert(), with the file's elements in place of src for reads, and of dst for writes;
+        `byteorder` is theirs.
         """
 
     def write(self, src: _Exporter, offset: int = 0, *, stream: _Stream | None = None) -> None:
@@ -715,7 +757,20 @@ class Archive(Mapping[str, File]):
         """Reads the tensors of `names`, or all, to a device, into one allocation of which each is a view.
 
         With `to`, converts each as Array.to does: `to=torch.Tensor`. With `dtype`, converts tensors of floats to it on
-        the way, each into an allocation of its own; others stay as they are.
+        the way; others stay as they are.
+        """
+
+    def astype(
+        self,
+        name: str,
+        dtype: _DType,
+        *,
+        casting: _Casting = "same_kind",
+        overflow: Literal["infinity", "saturate"] = "infinity",
+    ) -> None:
+        """Reads a tensor as another dtype from now on, for windows and loads; converts on the way, as convert() does.
+
+        Nothing else may use the archive meanwhile.
         """
 
     def slice(self, name: str, axis: int, start: int, count: int) -> None:
@@ -1026,11 +1081,19 @@ def copy_indexed(
     src_index: _Index | None,
     axis: int = 0,
     stream: _Stream | None = None,
+    *,
+    casting: _Casting | None = None,
+    overflow: Literal["infinity", "saturate"] | None = None,
+    byteorder: Literal["=", "<", ">"] | None = None,
+    scale: float | Sequence[float] | None = None,
+    offset: float | Sequence[float] | None = None,
+    scale_axis: int | None = None,
 ) -> None:
     """Copies row src_index[k] of src to row dst_index[k] of dst, for each k, along an axis.
 
     An index is a list, a range, or an array of int32 or int64 anywhere; None is 0, 1, 2 ... Returns when done; with a
-    stream, once the copy is queued.
+    stream, once the copy is queued. With `casting`, or another argument of convert(), dst may have another dtype, and
+    rows are converted on the way.
     """
 
 def copy_indexed_submit(
@@ -1040,6 +1103,13 @@ def copy_indexed_submit(
     src_index: _Index | None,
     axis: int = 0,
     stream: _Stream | None = None,
+    *,
+    casting: _Casting | None = None,
+    overflow: Literal["infinity", "saturate"] | None = None,
+    byteorder: Literal["=", "<", ">"] | None = None,
+    scale: float | Sequence[float] | None = None,
+    offset: float | Sequence[float] | None = None,
+    scale_axis: int | None = None,
 ) -> Task:
     """Starts a copy as copy_indexed() does, after the stream's work so far, and returns a Task at once."""
 

@@ -321,6 +321,7 @@ def via_copy_indexed(
     src: Array | None,
     src_index: Array | None,
     axis: int,
+    options: _Struct | None,
     stream: Stream | None,
     /,
 ) -> None: ...
@@ -330,6 +331,7 @@ def via_copy_indexed_submit(
     src: Array | None,
     src_index: Array | None,
     axis: int,
+    options: _Struct | None,
     stream: Stream | None,
     /,
 ) -> Task: ...
@@ -359,6 +361,7 @@ def via_batch_add_indexed(
     src: Array | None,
     src_index: Array | None,
     axis: int,
+    options: _Struct | None,
     /,
 ) -> None: ...
 def via_batch_size(batch: Batch | None, /) -> int: ...

@@ -687,6 +687,7 @@ via_copy_indexed = _declare(
     src=via_array,
     src_index=via_array,
     axis=ctypes.c_int32,
+    options=ctypes.POINTER(via_convert_options),
     stream=via_stream,
 )
 via_copy_indexed_submit = _declare(
@@ -697,6 +698,7 @@ via_copy_indexed_submit = _declare(
     src=via_array,
     src_index=via_array,
     axis=ctypes.c_int32,
+    options=ctypes.POINTER(via_convert_options),
     stream=via_stream,
     out_task=ctypes.POINTER(via_task),
 )
@@ -769,6 +771,7 @@ via_batch_add_indexed = _declare(
     src=via_array,
     src_index=via_array,
     axis=ctypes.c_int32,
+    options=ctypes.POINTER(via_convert_options),
 )
 via_batch_add_convert = _declare(
     "via_batch_add_convert",

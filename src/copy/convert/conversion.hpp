@@ -9,7 +9,7 @@
 
 namespace via {
 
-// Elements of the host's memory, beside the ring of a device.
+// Elements of the host's memory, that pass through the ring of a device.
 class MemoryElements final : public cuda::HostElements {
 public:
     VIA_NODISCARD Status pack(const ElementLoops &loops, const ElementConversion &elements, int64_t first,

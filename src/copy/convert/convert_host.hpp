@@ -78,11 +78,8 @@ private:
     PlainConverter from_float_;  // after it
 };
 
-// Converts on as many threads as that is worth. Steps of dst are positive and ascend.
-void convert_elements(const ElementLoops &loops, const ElementConversion &elements);
-
-// Does the same in pieces, for a task. Reports `done_before` and the bytes of dst as progress. Errors:
-// VIA_ERROR_CANCELLED.
+// Does what convert_elements does in pieces, for a task. Reports `done_before` and the bytes of dst as progress.
+// Errors: VIA_ERROR_CANCELLED.
 VIA_NODISCARD Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &elements,
                                        int64_t done_before, via_task *task);
 

@@ -20,7 +20,7 @@ constexpr int32_t kInt = 0;  // the code of integers
 Status check_same_rows(const IndexedArguments &arguments) {
     via_array *dst = arguments.dst;
     via_array *src = arguments.src;
-    if (dst->dtype != src->dtype) {
+    if (arguments.options == nullptr && dst->dtype != src->dtype) {
         return fail(VIA_ERROR_DTYPE, "src has dtype %s; expected that of dst, %s", DtypeName(src->dtype).text,
                     DtypeName(dst->dtype).text);
     }
@@ -317,6 +317,20 @@ Status check_memory(const IndexedArguments &arguments, const Plan &row, const In
     }
     const Overlap overlap = find_overlap(runs_of(rows, rows.dst, &Axis::dst_step, rows.dst_extent, rows.dst_step),
                                          runs_of(rows, rows.src, &Axis::src_step, rows.src_extent, rows.src_step));
+    return overlap == Overlap::None ? VIA_OK : share_bytes(overlap);
+}
+
+Status check_converted_memory(const IndexedArguments &arguments, const ConvertedRows &rows) {
+    Plan whole;
+    VIA_TRY(normalise_copy(arguments.dst, arguments.dst, &whole));
+    VIA_TRY(check_self_overlap(whole));
+    if (are_spans_apart(arguments.dst, arguments.src)) {
+        return VIA_OK;
+    }
+    const IndexedRows to = rows_of(rows, RowSide::Dst);
+    const IndexedRows from = rows_of(rows, RowSide::Src);
+    const Overlap overlap = find_overlap(runs_of(to, to.dst, &Axis::dst_step, to.dst_extent, to.dst_step),
+                                         runs_of(from, from.src, &Axis::src_step, from.src_extent, from.src_step));
     return overlap == Overlap::None ? VIA_OK : share_bytes(overlap);
 }
 

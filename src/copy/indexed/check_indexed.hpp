@@ -5,7 +5,7 @@
 
 #include "copy/indexed.hpp"
 #include "copy/plan.hpp"
-#include "core/layout/indexed_rows.hpp"
+#include "core/layout/converted_rows.hpp"
 
 namespace via {
 
@@ -32,6 +32,9 @@ enum class RowOverlap : int32_t { None, SameRows };
 // Errors: VIA_ERROR_OVERLAP for arrays that share bytes in any other way, and for a dst that overlaps itself.
 VIA_NODISCARD Status check_memory(const IndexedArguments &arguments, const Plan &row, const IndexedRows &rows,
                                   RowOverlap *out_overlap);
+
+// Does the same for rows that are converted, which are never the same ones.
+VIA_NODISCARD Status check_converted_memory(const IndexedArguments &arguments, const ConvertedRows &rows);
 
 // Refuses rows that are both read and written.
 VIA_NODISCARD Status check_disjoint(const IndexedRows &rows);

@@ -261,6 +261,13 @@ void copy_rows(const IndexedRows &rows) {
     copy_range(rows, RowLoops(rows, streaming), streaming, 0, rows.count);
 }
 
+void copy_rows_here(const IndexedRows &rows) {
+    const RowLoops loops(rows, false);
+    for (int64_t i = 0; i < loops.outer_count(); ++i) {
+        loops.run(i, 0, rows.count);
+    }
+}
+
 Status copy_rows_in_pieces(const IndexedRows &rows, int64_t done_before, via_task *task) {
     const bool streaming = is_streamed(rows);
     const RowLoops loops(rows, streaming);

@@ -10,8 +10,11 @@ namespace via {
 // Copies the rows on as many threads as the bytes are worth. Every number of the lists has been checked.
 void copy_rows(const IndexedRows &rows);
 
-// Does the same in pieces of about 8 MiB, for a task. Reports `done_before` and the bytes copied as progress.
-// Errors: VIA_ERROR_CANCELLED.
+// Does the same on the calling thread.
+void copy_rows_here(const IndexedRows &rows);
+
+// Does the same as copy_rows in pieces of about 8 MiB, for a task. Reports `done_before` and the bytes copied as
+// progress. Errors: VIA_ERROR_CANCELLED.
 VIA_NODISCARD Status copy_rows_in_pieces(const IndexedRows &rows, int64_t done_before, via_task *task);
 
 // Copies bytes of the packed rows: byte 0 is the first of row 0. On the calling thread.

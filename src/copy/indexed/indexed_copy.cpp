@@ -5,12 +5,14 @@
 
 #include "copy/bits.hpp"
 #include "copy/copy_plan.hpp"
+#include "copy/indexed/host_converted_rows.hpp"
 #include "copy/indexed/host_rows.hpp"
 #include "copy/normalise.hpp"
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/array/view.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/layout/casting.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 
@@ -18,6 +20,9 @@ namespace via {
 namespace {
 
 constexpr char kWhat[] = "a copy by index by the host";
+
+// Of a kernel's loops, without that of the rows.
+constexpr int32_t kMostRowAxes = 60;
 
 bool is_on_device(via_array *array) { return array != nullptr && array->device_type == VIA_DEVICE_CUDA; }
 
@@ -33,6 +38,27 @@ Status first_row(via_array *array, int32_t axis, via_array **out_row) {
 int64_t row_step(via_array *array, int32_t axis) {
     const int64_t step = array->shape()[axis] > 1 ? array->steps()[axis] : 0;
     return array->is_packed() ? step * array->item_bits : step;
+}
+
+// Checks the conversion of a row, also if there are none.
+Status check_conversion(const IndexedArguments &arguments) {
+    const via_convert_options &options = *arguments.options;
+    const int32_t scaled = options.scale_axis + (options.scale_axis < 0 ? arguments.dst->ndim : 0);
+    if (is_affine(options) && options.scale_count > 1 && scaled == arguments.axis) {
+        return fail(VIA_ERROR_UNSUPPORTED, "options.scale_axis is %d, the axis of the rows; expected another one",
+                    options.scale_axis);
+    }
+    UniqueArray dst;
+    UniqueArray src;
+    const bool has_rows = arguments.dst->shape()[arguments.axis] > 0 && arguments.src->shape()[arguments.axis] > 0;
+    VIA_TRY(check_convert_options(options));
+    VIA_TRY(check_cast(arguments.src->dtype, arguments.dst->dtype, options.casting));
+    if (!has_rows) {
+        return VIA_OK;
+    }
+    VIA_TRY(first_row(arguments.dst, arguments.axis, dst.out()));
+    VIA_TRY(first_row(arguments.src, arguments.axis, src.out()));
+    return check_convert_request(dst.get(), src.get(), options);
 }
 
 IndexList list_of(via_array *list) {
@@ -82,11 +108,13 @@ Status IndexedCopy::make(const IndexedArguments &arguments, PlannedCopy **out_co
     IndexedArguments checked = arguments;
     int64_t count = 0;
     VIA_TRY(check_indexed(&checked, &count));
+    VIA_TRY(checked.options != nullptr ? check_conversion(checked) : VIA_OK);
     auto copy = std::unique_ptr<IndexedCopy>(new (std::nothrow) IndexedCopy(checked));
     if (copy == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a copy by index");
     }
     VIA_TRY(copy->plan(count));
+    copy->given_.options = nullptr;  // the caller's
     *out_copy = copy.release();
     return VIA_OK;
 }
@@ -106,6 +134,9 @@ Status IndexedCopy::plan_rows() {
     UniqueArray src;
     VIA_TRY(first_row(given_.dst, given_.axis, dst.out()));
     VIA_TRY(first_row(given_.src, given_.axis, src.out()));
+    if (given_.options != nullptr && !is_copy(dst.get(), src.get(), *given_.options)) {
+        return plan_converted(dst.get(), src.get());
+    }
     VIA_TRY(normalise_copy(dst.get(), src.get(), &row_));
     rows_.dst_step = row_step(given_.dst, given_.axis);
     rows_.src_step = row_step(given_.src, given_.axis);
@@ -127,6 +158,26 @@ Status IndexedCopy::plan_rows() {
     return check_memory(given_, row_, rows_, &overlap_);
 }
 
+// A conversion along the axis of the rows would take a number for each row.
+Status IndexedCopy::plan_converted(via_array *dst_row, via_array *src_row) {
+    auto plan = std::make_shared<ElementPlan>();
+    VIA_TRY(plan->make(dst_row, src_row, *given_.options, LoopOrder::OfDst));
+    if (plan->loops().ndim > kMostRowAxes) {
+        return fail(VIA_ERROR_UNSUPPORTED, "dst has rows of %d axes; expected at most %d", plan->loops().ndim,
+                    kMostRowAxes);
+    }
+    rows_.dst_step = row_step(given_.dst, given_.axis);
+    rows_.src_step = row_step(given_.src, given_.axis);
+    rows_.dst = plan->loops().dst;
+    rows_.src = plan->loops().src;
+    rows_.run = given_.dst->item_bytes();
+    rows_.row_bytes = plan->loops().count * bytes_of(plan->elements().dst);
+    converted_ = {rows_, plan->loops(), plan->elements()};
+    elements_ = std::move(plan);
+    route_ = Route::Converted;
+    return check_converted_memory(given_, converted_);
+}
+
 Status IndexedCopy::find_route() {
     transfer_.transfer = {rows_.dst,
                           rows_.src,
@@ -142,6 +193,8 @@ Status IndexedCopy::find_route() {
     VIA_TRY(cuda::find_sides(&transfer_.transfer));
     transfer_.pack = pack_rows;
     transfer_.unpack = unpack_rows;
+    transfer_.pack_converted = pack_converted_rows;
+    transfer_.unpack_converted = unpack_converted_rows;
     const bool device = cuda::has_device(transfer_.transfer);
     if (device && route_ == Route::Bits) {
         return fail(VIA_ERROR_UNSUPPORTED,
@@ -155,7 +208,8 @@ Status IndexedCopy::find_route() {
         return VIA_OK;
     }
     route_ = Route::Device;
-    const bool reaches_lists = cuda::items_route(transfer_.transfer) == cuda::ItemsRoute::Kernel;
+    const bool reaches_lists =
+        elements_ == nullptr && cuda::items_route(transfer_.transfer) == cuda::ItemsRoute::Kernel;
     fetches_ = !reaches_lists && (is_on_device(given_.dst_index) || is_on_device(given_.src_index));
     return cuda::make_index_table(&table_);
 }
@@ -182,10 +236,16 @@ Status IndexedCopy::read_lists() {
     if (given_.dst_index != nullptr && !is_on_device(given_.dst_index) && !dst_numbers_.ascends) {
         VIA_TRY(check_different(rows_.dst_index, rows_.count, rows_.dst_extent));
     }
-    transfer_.rows = rows_;
+    set_rows();
     transfer_.dst_index = is_on_device(given_.dst_index) ? given_.dst_index : nullptr;
     transfer_.src_index = is_on_device(given_.src_index) ? given_.src_index : nullptr;
     return check_lists();
+}
+
+void IndexedCopy::set_rows() {
+    transfer_.rows = rows_;
+    converted_.rows = rows_;
+    transfer_.converted = converted();
 }
 
 // Rows of one array may be copied to others of it if all numbers are known.
@@ -252,6 +312,8 @@ Status IndexedCopy::with_fetched(const Run &run) {
     fetched.row_ = row_;
     fetched.route_ = route_;
     fetched.transfer_ = transfer_;
+    fetched.elements_ = elements_;
+    fetched.converted_ = converted_;
     if (src_block != nullptr) {
         VIA_TRY(read_numbers("src_index", src_list, rows_.count, rows_.src_extent, &fetched.src_numbers_));
         fetched.rows_.src_index = fetched.src_numbers_.list;
@@ -261,7 +323,7 @@ Status IndexedCopy::with_fetched(const Run &run) {
         fetched.rows_.dst_index = fetched.dst_numbers_.list;
         VIA_TRY(check_different(fetched.rows_.dst_index, rows_.count, rows_.dst_extent));
     }
-    fetched.transfer_.rows = fetched.rows_;
+    fetched.set_rows();
     fetched.transfer_.dst_index = fetched.transfer_.src_index = nullptr;
     if (route_ == Route::Device) {
         VIA_TRY(cuda::make_index_table(&fetched.table_));
@@ -272,6 +334,8 @@ Status IndexedCopy::with_fetched(const Run &run) {
 void IndexedCopy::run_on_host() {
     if (route_ == Route::Bits) {
         copy_rows_of_bits(row_, rows_);
+    } else if (route_ == Route::Converted) {
+        convert_rows(converted_);
     } else {
         copy_rows(rows_);
     }
@@ -338,6 +402,9 @@ Status IndexedCopy::run_in_task(int64_t done_before, via_task *task, Fence **out
     }
     if (route_ == Route::Host) {
         return copy_rows_in_pieces(rows_, done_before, task);
+    }
+    if (route_ == Route::Converted) {
+        return convert_rows_in_pieces(converted_, done_before, task);
     }
     run_on_host();
     report_progress(task, done_before + nbytes());

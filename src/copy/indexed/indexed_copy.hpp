@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "copy/element_plan.hpp"
 #include "copy/indexed.hpp"
 #include "copy/indexed/check_indexed.hpp"
 #include "copy/planned_copy.hpp"
@@ -29,13 +30,16 @@ public:
     bool is_immediate() const override;
 
 private:
-    enum class Route : int32_t { Host, Bits, Device };
+    enum class Route : int32_t { Host, Bits, Converted, Device };
 
     explicit IndexedCopy(const IndexedArguments &arguments);
 
     VIA_NODISCARD Status plan(int64_t count);
     VIA_NODISCARD Status plan_rows();
+    VIA_NODISCARD Status plan_converted(via_array *dst_row, via_array *src_row);
+    const ConvertedRows *converted() const { return elements_ != nullptr ? &converted_ : nullptr; }
     VIA_NODISCARD Status find_route();
+    void set_rows();
     VIA_NODISCARD Status read_lists();
     VIA_NODISCARD Status read_list(const char *name, via_array *list, int64_t extent, IndexNumbers *numbers,
                                    IndexList *out_list);
@@ -58,6 +62,9 @@ private:
     RowOverlap overlap_ = RowOverlap::None;
     IndexedRows rows_{};
     Plan row_{};  // row 0 in normal form
+    // Of a conversion: the elements of row 0, and the rows.
+    std::shared_ptr<const ElementPlan> elements_;
+    ConvertedRows converted_{};
     IndexNumbers dst_numbers_;
     IndexNumbers src_numbers_;
     cuda::IndexedTransfer transfer_{};

@@ -6,6 +6,7 @@
 #include "cuda/launch/indexed_kernel.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/module.hpp"
+#include "cuda/route/converted_items.hpp"
 #include "cuda/route/index_fence.hpp"
 #include "cuda/route/index_table.hpp"
 #include "cuda/route/packed_parts.hpp"
@@ -110,6 +111,10 @@ Status enqueue(const IndexedTransfer &transfer, IndexTable *table, const Resolve
     ReachedLists lists;
     IndexedRows reached;
     VIA_TRY(lists.find(transfer, table, stream, &reached));
+    if (transfer.converted != nullptr) {
+        ConvertedItems rows(transfer, reached);
+        return enqueue_items(transfer.transfer, rows, stream, task);
+    }
     PackedRows rows(transfer, reached, record->address());
     return enqueue_items(transfer.transfer, rows, stream, task);
 }

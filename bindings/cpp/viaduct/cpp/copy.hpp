@@ -42,16 +42,35 @@ VIADUCT_CHECKED inline Result<void> copy_batch(List<via_array *> dsts, List<via_
  */
 VIADUCT_CHECKED inline Result<void> copy_indexed(const Rows &dst, const Rows &src, std::int32_t axis = 0,
                                                  StreamRef stream = {}) {
-    return detail::done(via_copy_indexed(dst.array.get(), dst.list(), src.array.get(), src.list(), axis, stream.get()));
+    return detail::done(
+        via_copy_indexed(dst.array.get(), dst.list(), src.array.get(), src.list(), axis, nullptr, stream.get()));
 }
 
 /** Submits a copy by index as a task, and returns at once. */
 [[nodiscard]] inline Result<Task> copy_indexed_submit(const Rows &dst, const Rows &src, std::int32_t axis = 0,
                                                       StreamRef stream = {}) {
     via_task *task = nullptr;
-    return detail::made<Task>(
-        via_copy_indexed_submit(dst.array.get(), dst.list(), src.array.get(), src.list(), axis, stream.get(), &task),
-        task);
+    return detail::made<Task>(via_copy_indexed_submit(dst.array.get(), dst.list(), src.array.get(), src.list(), axis,
+                                                      nullptr, stream.get(), &task),
+                              task);
+}
+
+/** Copies rows by index to another dtype, and converts on the way. Otherwise as copy_indexed(). */
+VIADUCT_CHECKED inline Result<void> convert_indexed(const Rows &dst, const Rows &src, std::int32_t axis = 0,
+                                                    const via_convert_options &options = convert_options(),
+                                                    StreamRef stream = {}) {
+    return detail::done(
+        via_copy_indexed(dst.array.get(), dst.list(), src.array.get(), src.list(), axis, &options, stream.get()));
+}
+
+/** Submits a conversion by index as a task, and returns at once. */
+[[nodiscard]] inline Result<Task> convert_indexed_submit(const Rows &dst, const Rows &src, std::int32_t axis = 0,
+                                                         const via_convert_options &options = convert_options(),
+                                                         StreamRef stream = {}) {
+    via_task *task = nullptr;
+    return detail::made<Task>(via_copy_indexed_submit(dst.array.get(), dst.list(), src.array.get(), src.list(), axis,
+                                                      &options, stream.get(), &task),
+                              task);
 }
 
 /** Copies to another dtype. Complete on return without a stream, otherwise queued on it. */

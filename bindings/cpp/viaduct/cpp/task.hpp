@@ -94,7 +94,14 @@ public:
     /** Adds a copy by index, as copy_indexed() takes it. */
     VIADUCT_CHECKED Result<void> add_indexed(const Rows &dst, const Rows &src, std::int32_t axis = 0) const {
         return detail::done(
-            via_batch_add_indexed(get(), dst.array.get(), dst.list(), src.array.get(), src.list(), axis));
+            via_batch_add_indexed(get(), dst.array.get(), dst.list(), src.array.get(), src.list(), axis, nullptr));
+    }
+
+    /** Adds a conversion by index, as convert_indexed() takes it. */
+    VIADUCT_CHECKED Result<void> add_convert_indexed(const Rows &dst, const Rows &src, std::int32_t axis = 0,
+                                                     const via_convert_options &options = convert_options()) const {
+        return detail::done(
+            via_batch_add_indexed(get(), dst.array.get(), dst.list(), src.array.get(), src.list(), axis, &options));
     }
 
     /** Adds a conversion, as convert() takes it. */

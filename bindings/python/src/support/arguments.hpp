@@ -5,7 +5,7 @@
 
 namespace viapy {
 
-inline constexpr int kMaxParameters = 11;
+inline constexpr int kMaxParameters = 12;
 
 // The parameters of one function, in order. The first `positional` may be given without a name, the first `required`
 // must be given. Others are NULL by default.

@@ -22,9 +22,19 @@ public final class CopyBatch extends Resource {
 
     /** Adds one copy by index, as {@link Viaduct#copyIndexed} takes it, and holds all arrays. */
     public CopyBatch addIndexed(ViaArray dst, ViaArray dstIndex, ViaArray src, ViaArray srcIndex, int axis) {
+        return addIndexed(dst, dstIndex, src, srcIndex, axis, null);
+    }
+
+    /** The same to another type; null options stand for one type. */
+    public CopyBatch addIndexed(
+            ViaArray dst, ViaArray dstIndex, ViaArray src, ViaArray srcIndex, int axis, ConvertOptions options) {
         try (Entered arrays = new Entered(new ViaArray[] {dst, dstIndex, src, srcIndex})) {
             long[] of = arrays.handles();
-            Calls.run(this, batch -> Native.via_batch_add_indexed(batch, of[0], of[1], of[2], of[3], axis));
+            ConvertOptions.with(options, asked -> {
+                Calls.run(this, batch ->
+                        Native.via_batch_add_indexed(batch, of[0], of[1], of[2], of[3], axis, asked));
+                return 0;
+            });
         }
         return this;
     }

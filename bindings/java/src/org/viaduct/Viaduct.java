@@ -52,19 +52,47 @@ public final class Viaduct {
      */
     public static void copyIndexed(
             ViaArray dst, ViaArray dstIndex, ViaArray src, ViaArray srcIndex, int axis, ViaStream stream) {
+        copyIndexed(dst, dstIndex, src, srcIndex, axis, null, stream);
+    }
+
+    /** The same to another type, converted as {@link #convert} does; null options stand for one type. */
+    public static void copyIndexed(
+            ViaArray dst,
+            ViaArray dstIndex,
+            ViaArray src,
+            ViaArray srcIndex,
+            int axis,
+            ConvertOptions options,
+            ViaStream stream) {
         try (Entered arrays = new Entered(new ViaArray[] {dst, dstIndex, src, srcIndex})) {
             long[] of = arrays.handles();
-            Calls.run(stream, order -> Native.via_copy_indexed(of[0], of[1], of[2], of[3], axis, order));
+            ConvertOptions.with(options, asked -> {
+                Calls.run(stream, order -> Native.via_copy_indexed(of[0], of[1], of[2], of[3], axis, asked, order));
+                return 0;
+            });
         }
     }
 
     /** Starts a copy by index after the stream's work so far, and returns at once; a null stream is none. */
     public static CopyTask submitIndexed(
             ViaArray dst, ViaArray dstIndex, ViaArray src, ViaArray srcIndex, int axis, ViaStream stream) {
+        return submitIndexed(dst, dstIndex, src, srcIndex, axis, null, stream);
+    }
+
+    /** The same to another type; null options stand for one type. */
+    public static CopyTask submitIndexed(
+            ViaArray dst,
+            ViaArray dstIndex,
+            ViaArray src,
+            ViaArray srcIndex,
+            int axis,
+            ConvertOptions options,
+            ViaStream stream) {
         try (Entered arrays = new Entered(new ViaArray[] {dst, dstIndex, src, srcIndex})) {
             long[] of = arrays.handles();
-            return new CopyTask(Calls.get(
-                    stream, order -> Native.via_copy_indexed_submit(of[0], of[1], of[2], of[3], axis, order)));
+            return new CopyTask(ConvertOptions.with(options, asked -> Calls.get(
+                    stream,
+                    order -> Native.via_copy_indexed_submit(of[0], of[1], of[2], of[3], axis, asked, order))));
         }
     }
 

@@ -1,0 +1,85 @@
+// Rows that are copied by index and converted: brought together, converted, and spread out. Plain numbers only, for the
+// host and for devices.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/layout/element_loops.hpp"
+#include "core/layout/indexed_rows.hpp"
+
+namespace via {
+
+struct ConvertedRows {
+    IndexedRows rows;  // numbers, extents and steps of rows; `run` and `axes` are not used
+    ElementLoops row;  // the elements of row 0
+    ElementConversion elements;
+
+    // Returns rows first to first + count - 1.
+    ConvertedRows part(int64_t first, int64_t count) const { return {part_of(rows, first, count), row, elements}; }
+};
+
+// The side of a conversion whose elements come from one array, or go to one.
+enum class RowSide : int32_t { Src, Dst };
+
+inline int64_t item_of(const ConvertedRows &rows, RowSide side) {
+    return bytes_of(side == RowSide::Src ? rows.elements.src : rows.elements.dst);
+}
+
+inline int64_t packed_row_bytes(const ConvertedRows &rows, RowSide side) {
+    return rows.row.count * item_of(rows, side);
+}
+
+// Returns whether the rows of a side are one after the other in its array, so that they need not be packed.
+inline bool is_straight(const ConvertedRows &rows, RowSide side) {
+    return side == RowSide::Src ? rows.rows.src_index.at == nullptr
+                                : rows.rows.dst_index.at == nullptr && rows.rows.dst_step > 0;
+}
+
+// Returns the rows of one side as a copy by index between its array and packed elements, in the order of `row`.
+inline IndexedRows rows_of(const ConvertedRows &given, RowSide side) {
+    const int64_t item = item_of(given, side);
+    const auto step = side == RowSide::Src ? &Axis::src_step : &Axis::dst_step;
+    IndexedRows rows = given.rows;
+    rows.run = item;
+    rows.row_bytes = packed_row_bytes(given, side);
+    rows.ndim = 0;
+    for (int32_t i = 0; i < given.row.ndim; ++i) {
+        const Axis &axis = given.row.axes[i];
+        if (rows.ndim == 0 && axis.*step == rows.run) {
+            rows.run *= axis.extent;
+        } else if (axis.extent > 1) {
+            rows.axes[rows.ndim++] = {axis.extent, axis.*step, axis.*step};
+        }
+    }
+    return rows;
+}
+
+// Returns the loops of all rows. `src` and `dst` are packed elements, or nullptr for those of the arrays, whose rows
+// are straight.
+inline ElementLoops loops_of(const ConvertedRows &given, const char *src, char *dst) {
+    ElementLoops loops = given.row;
+    loops.src = src != nullptr ? src : given.rows.src;
+    loops.dst = dst != nullptr ? dst : given.rows.dst;
+    int64_t count = 1;
+    for (int32_t i = 0; i < loops.ndim; ++i) {
+        Axis &axis = loops.axes[i];
+        axis.src_step = src != nullptr ? count * bytes_of(given.elements.src) : axis.src_step;
+        axis.dst_step = dst != nullptr ? count * bytes_of(given.elements.dst) : axis.dst_step;
+        count *= axis.extent;
+    }
+    const Axis all{given.rows.count, dst != nullptr ? packed_row_bytes(given, RowSide::Dst) : given.rows.dst_step,
+                   src != nullptr ? packed_row_bytes(given, RowSide::Src) : given.rows.src_step};
+    int32_t at = loops.ndim;
+    while (at > 0 && loops.axes[at - 1].dst_step > all.dst_step) {
+        --at;
+    }
+    std::copy_backward(loops.axes + at, loops.axes + loops.ndim, loops.axes + loops.ndim + 1);
+    loops.axes[at] = all;
+    loops.numbered += loops.numbered >= at ? 1 : 0;
+    ++loops.ndim;
+    loops.count = given.row.count * given.rows.count;
+    return loops;
+}
+
+}  // namespace via
