@@ -211,6 +211,26 @@ def device_rows(path: Path, nbytes: int) -> list[dict[str, Any]]:
     ]
 
 
+def converted_rows(path: Path, nbytes: int) -> list[dict[str, Any]]:
+    """The tensors as wider and as other floats, in GB/s of the file."""
+    found = []
+    for dtype in ("float32", "bfloat16"):
+        cases: dict[str, Call] = {"viaduct": lambda dtype=dtype: via.load([path], device=DEVICE, dtype=dtype)}
+        if gpu_torch is not None:
+            wanted = getattr(gpu_torch, dtype)
+            theirs = {
+                "safetensors, to": lambda wanted=wanted: {
+                    name: tensor.to(wanted) for name, tensor in with_safetensors([path]).items()
+                }
+            }
+            cases |= those_that_work(theirs)
+        rates = files.rates({name: synchronized(call) for name, call in cases.items()}, nbytes)
+        name = f"{MODEL_TENSORS} tensors of {nbytes >> 20} MiB, cached -> GPU as {dtype}"
+        peer = {"peer": "safetensors, to", "at_least": 3.0} if "safetensors, to" in rates else None
+        found.append(row(name, "GB/s", rates, peer))
+    return found
+
+
 def host_rows(path: Path, nbytes: int) -> list[dict[str, Any]]:
     files.warm(path)
     found = files.rates(host_loaders(path), nbytes)
@@ -355,6 +375,7 @@ def cached_rows() -> list[dict[str, Any]]:
         return [
             *found,
             *device_rows(path, nbytes),
+            *converted_rows(path, nbytes),
             *shard_rows(where),
         ]
 

@@ -85,7 +85,7 @@ def rows_of(what: str, nbytes: int, calls: dict[str, Call], finish: Call = lambd
     """A row next to the best peer, and one next to a plain copy of as many bytes if that was timed too."""
     found = {party: nbytes / seconds / 1e9 for party, seconds in time_in_turns(calls, finish).items()}
     limit = found.pop(PLAIN, None)
-    peers = {party: rate for party, rate in found.items() if party != "viaduct"}
+    peers = {party: rate for party, rate in found.items() if not party.startswith("viaduct")}
     best = max(peers, key=lambda party: peers[party])
     rows = [row(f"{what}; peers", "GB/s", found, {"peer": best, "at_least": wanted(what)})]
     if limit is not None:
@@ -228,13 +228,46 @@ def file_rows(nbytes: int) -> list[Row]:
         return rows_of("cached .npy of >f8 to device as float32", nbytes, calls, finish_device)
 
 
+def indexed_rows() -> list[Row]:
+    """4096 of 65536 rows of 4 KiB become narrower: within a place, and from page-locked memory to the device."""
+    table = source_of("float32", 65536 * 1024).reshape(65536, 1024)
+    index = numpy.random.default_rng(27).permutation(65536)[:4096]
+    places = [("cpu", "cpu")] + ([("cuda:0", "cuda:0"), ("pinned", "cuda:0")] if via.device_count() else [])
+    found = []
+    for of, to in places:
+        src = via.asarray(table)
+        if of != "cpu":
+            src = via.empty(table.shape, "float32", **({"memory": "pinned"} if of == "pinned" else {"device": of}))
+            via.copyto(src, table)
+        dst = via.empty((4096, 1024), "float16", device=to)
+        batch = via.Batch()
+        batch.add_indexed(dst, None, src, index, casting="same_kind")
+        calls: dict[str, Call] = {
+            "viaduct": lambda dst=dst, src=src: via.copy_indexed(dst, None, src, index, casting="same_kind"),
+            "viaduct, prepared": batch.run,
+        }
+        if of == "cpu":
+            calls["numpy.take, astype"] = lambda: table.take(index, axis=0).astype(numpy.float16)
+        if torch is not None:
+            given = torch.from_dlpack(src) if of == "cuda:0" else torch.from_numpy(numpy.asarray(src))
+            numbers = torch.from_numpy(index).to(given.device)
+            place = "cuda" if to == "cuda:0" else "cpu"
+            calls["torch index_select, to"] = lambda given=given, numbers=numbers, place=place: given.index_select(
+                0, numbers
+            ).to(place, torch.float16)
+        finish = finish_device if to != "cpu" else lambda: None
+        name = f"4096 of 65536 rows of float32 as float16, {of} -> {to}"
+        found += rows_of(name, 4096 * 4096 + dst.nbytes, calls, finish)
+    return found
+
+
 def rows(nbytes: int = 1 << 28) -> list[Row]:
     before = via.num_threads()
     via.set_num_threads(THREADS)
     if torch is not None:
         torch.set_num_threads(THREADS)
     try:
-        found = host_rows(nbytes)
+        found = host_rows(nbytes) + indexed_rows()
         if via.device_count() > 0:
             via.set_num_threads(0)
             found += device_rows(nbytes) + link_rows(nbytes) + frame_rows(nbytes) + file_rows(nbytes)
