@@ -1,6 +1,7 @@
 /* Bad calls: each gets its status and a text that names function, argument and what was found; outputs are NULL or 0,
  * nothing leaks, nothing is released, and what was offered is still the caller's. */
 #include "arrow_column.h"
+#include "file_support.h"
 #include "producer.h"
 
 /* What a bad call may be made with, and where it may leave its results. */
@@ -15,6 +16,8 @@ typedef struct fixture {
     via_array *packed;    /* int4 (8) */
     via_array *record;    /* record12 (2) */
     via_array *uneven;    /* complex128 (2), 24 bytes apart */
+    via_file *numbers;    /* float64 (2, 3) */
+    via_batch *copies;    /* none so far */
     via_memory *refusing; /* an allocator that returns 5 */
     producer offered;     /* a tensor that is fine */
     producer foreign;     /* of DLPack 2.0 */
@@ -148,6 +151,8 @@ static void make_subjects(fixture *f) {
     f->packed = wrap_plain(f->memory, VIA_INT4, 1, SHAPE(8), &f->released);
     f->record = wrap_plain(f->memory, via_dtype_record(12), 1, SHAPE(2), &f->released);
     f->uneven = wrap_strided(f->memory, VIA_COMPLEX128, 1, SHAPE(2), SHAPE(24));
+    f->numbers = create_with("numbers.npy", VIA_FLOAT64, 2, SHAPE(2, 3), NULL);
+    ok(via_batch_create(&f->copies));
     ok(via_memory_create_custom(VIA_DEVICE_CPU, 0, no_alloc, &f->released, no_free, &f->released, count_release,
                                 &f->released, &f->refusing));
 }
@@ -189,6 +194,9 @@ static void end_fixture(fixture *f) {
     for (int32_t i = 0; i < LENGTH(arrays); ++i) {
         via_array_release(arrays[i]);
     }
+    assert_int_equal(via_batch_size(f->copies), 0);
+    via_batch_release(f->copies);
+    via_file_release(f->numbers);
     via_memory_release(f->refusing);
     assert_int_equal(f->released, 5); /* four wrapped arrays and the allocator */
 }
@@ -302,5 +310,5 @@ int main(void) {
         TEST(a_bad_call_learns_what_is_wrong_and_changes_nothing),
         TEST(there_are_at_least_120_and_no_two_are_the_same),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_file_tests(tests);
 }

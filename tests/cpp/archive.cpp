@@ -86,6 +86,24 @@ void parts_are_read_alone_and_as_tasks(void **) {
     expect_thrown<IndexError>("tensor 'matrix'", [&] { part.slice(0, 1, 2, 2); });
 }
 
+void tensors_are_read_as_another_dtype(void **) {
+    const Scratch file("converted.safetensors");
+    std::vector<float> values = numbers(12);
+    save(file.path(), two_arrays(values));
+    const Archive archive = Archive::open(file.path());
+    const std::int64_t number = archive.find("matrix");
+    archive.convert(-1, VIA_FLOAT64);
+    const Array buffer = archive.load();
+    const Array matrix = archive.array(number, buffer);
+    assert_true(elements<const double>(matrix)[11] == 11);
+    via_convert_options options = convert_options();
+    options.casting = VIA_CASTING_UNSAFE;
+    archive.convert(number, VIA_INT8, options);
+    assert_int_equal(archive.file(number).info().dtype, VIA_INT8);
+    assert_int_equal(archive.file(archive.find("row")).info().dtype, VIA_FLOAT64);
+    expect_thrown<DTypeError>("tensor 'matrix'", [&] { archive.convert(number, VIA_INT8); });
+}
+
 void other_formats_are_found_by_what_they_contain(void **) {
     archive_bytes content;
     make_npz(&content, "a.npy", 0, 5);
@@ -115,6 +133,7 @@ int main() {
     const CMUnitTest tests[] = {
         leaving_nothing(what_is_saved_is_loaded_by_name),
         leaving_nothing(parts_are_read_alone_and_as_tasks),
+        leaving_nothing(tensors_are_read_as_another_dtype),
         leaving_nothing(other_formats_are_found_by_what_they_contain),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

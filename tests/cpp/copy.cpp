@@ -151,6 +151,25 @@ void a_batch_is_submitted_again_and_again(void **) {
     assert_true(to == from);
 }
 
+void a_batch_converts_next_to_its_copies(void **) {
+    const std::vector<std::int16_t> from = {-3, 0, 7};
+    std::vector<float> to(3), halves(3);
+    std::vector<std::int16_t> copied(3);
+    const Array src = Array::wrap(from.data(), {3}), same = Array::wrap(copied.data(), {3});
+    const Batch batch = Batch::create();
+    float half = 0.5F;
+    via_convert_options options = convert_options();
+    options.scale = &half;
+    batch.add_convert(Array::wrap(to.data(), {3}), src);
+    batch.add_convert(Array::wrap(halves.data(), {3}), src, options);
+    batch.add(same, src);
+    batch.submit().wait();
+    assert_true(to == std::vector<float>({-3, 0, 7}) && halves == std::vector<float>({-1.5F, 0, 3.5F}));
+    assert_true(copied == from);
+    expect_thrown<DTypeError>("int16", [&] { batch.add_convert(same, Array::wrap(to.data(), {3})); });
+    assert_int_equal(batch.size(), 3);
+}
+
 void elements_are_converted_and_scaled(void **) {
     const std::vector<std::int16_t> from = {-3, 0, 7, 1000, 1, 2};
     std::vector<float> to(6);
@@ -186,6 +205,7 @@ int main() {
         leaving_nothing(a_callback_is_called_once_and_then_destroyed),
         leaving_nothing(a_second_callback_is_refused_and_destroyed),
         leaving_nothing(a_batch_is_submitted_again_and_again),
+        leaving_nothing(a_batch_converts_next_to_its_copies),
         leaving_nothing(elements_are_converted_and_scaled),
         leaving_nothing(lists_of_other_lengths_are_no_pairs),
     };

@@ -1,6 +1,7 @@
 // Files: created, mapped, read and written from arrays of any layout.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -78,6 +79,30 @@ void windows_are_files_of_their_own(void **) {
     expect_thrown<IndexError>("start[1]", [&] { return window.window({0, 3}); });
 }
 
+void a_file_converts_what_it_transfers(void **) {
+    const Counted counted("converted.npy");
+    File doubles = counted.file().convert(VIA_FLOAT64);
+    std::vector<double> read(6);
+    doubles.read(Array::wrap(read.data(), {2, 3}));
+    assert_true((read == std::vector<double>{0, 1, 2, 3, 4, 5}));
+    assert_int_equal(doubles.info().dtype, VIA_FLOAT64);
+    float scales[] = {2, 1, -1};
+    via_convert_options options = convert_options();
+    options.scale = scales;
+    options.scale_count = 3;
+    options.scale_axis = 1;
+    std::vector<float> scaled(6);
+    counted.file().convert(VIA_FLOAT32, options).read(Array::wrap(scaled.data(), {2, 3}));
+    assert_true((scaled == std::vector<float>{0, 1, -2, 6, 4, -5}));
+    const std::vector<std::int16_t> given = {9, 8, 7, 6, 5, 4};
+    counted.file().convert(VIA_INT16).write(Array::wrap(given.data(), {2, 3}));
+    doubles.read(Array::wrap(read.data(), {2, 3}));
+    assert_true(std::equal(given.begin(), given.end(), read.begin()));
+    expect_thrown<UnsupportedError>("converts float32 to float64", [&] { return doubles.array(); });
+    options.casting = VIA_CASTING_EQUIV;
+    expect_thrown<DTypeError>("casting is equiv", [&] { return counted.file().convert(VIA_FLOAT64, options); });
+}
+
 void transfers_go_on_behind_the_caller(void **) {
     const Counted counted("submitted.npy");
     std::vector<float> values(6, 9), read(6);
@@ -108,6 +133,7 @@ int main() {
         leaving_nothing(a_raw_file_is_mapped_as_what_it_is_said_to_be),
         leaving_nothing(elements_are_read_into_any_layout),
         leaving_nothing(windows_are_files_of_their_own),
+        leaving_nothing(a_file_converts_what_it_transfers),
         leaving_nothing(transfers_go_on_behind_the_caller),
         leaving_nothing(options_are_read),
         leaving_nothing(a_file_that_is_not_there_is_an_error_of_the_system),

@@ -84,6 +84,28 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void Tensors_are_read_as_another_type()
+        {
+            using (ViaArchive archive = ViaArchive.Open(path))
+            {
+                archive.Convert(archive.Find("flags"), DType.Float32);
+                archive.Convert(-1, DType.Float64, new ConvertOptions { Casting = Casting.Safe });
+                using (ViaArray buffer = archive.Load())
+                using (ViaArray weights = archive.Array(0, buffer))
+                using (ViaArray flags = archive.Array(1, buffer))
+                using (ViaFile window = archive.File(0))
+                {
+                    Assert.That(weights.ToArray<double>(), Is.EqualTo(new[] { 0.0, 1.0, 2.0 }));
+                    Assert.That(flags.ToArray<float>(), Is.EqualTo(new[] { 7f, 8f }));
+                    Assert.That(window.Info().DType, Is.EqualTo(DType.Float64));
+                }
+                Assert.Throws<ViaUnsupportedException>(
+                    () => archive.Convert(0, DType.Float32, new ConvertOptions { Scale = new[] { 2.0f } }));
+                Assert.Throws<ViaIndexException>(() => archive.Convert(2, DType.Float32));
+            }
+        }
+
+        [Test]
         public void What_is_wrong_is_named()
         {
             using (ViaArchive archive = ViaArchive.Open(path))

@@ -1,6 +1,7 @@
 using System;
 using System.Collections;
 using System.Collections.Generic;
+using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
 using NUnit.Framework;
@@ -378,6 +379,27 @@ namespace Viaduct.Tests
                 }
                 Assert.Throws<ViaShapeException>(() => batch.Add(whole, transposed));
                 Assert.That(batch.Count, Is.EqualTo(2));
+            }
+        }
+
+        [Test]
+        public void A_batch_converts_next_to_its_copies()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 3, 4))
+            using (ViaArray floats = ViaArray.Empty(DType.Float32, 3, 4))
+            using (ViaArray whole = ViaArray.Empty(DType.Int32, 3, 4))
+            using (var batch = new ViaBatch())
+            {
+                batch.Add(target, grid);
+                batch.AddConvert(floats, grid, new ConvertOptions { Scale = new[] { 2.0f } });
+                batch.AddConvert(whole, grid, new ConvertOptions { Casting = Casting.Unsafe });
+                batch.Run();
+                Assert.That(target.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
+                Assert.That(floats.ToArray<float>(), Is.EqualTo(Support.Numbers(12).Select(one => 2 * one)));
+                Assert.That(whole.ToArray<int>(), Is.EqualTo(Support.Numbers(12)));
+                Assert.Throws<ViaDTypeException>(() => batch.AddConvert(whole, grid));
+                Assert.That(batch.Count, Is.EqualTo(3));
             }
         }
 

@@ -101,6 +101,38 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void A_file_converts_what_it_transfers()
+        {
+            Save();
+            ViaFile floats;
+            using (ViaFile file = ViaFile.Open(path, new ViaFileOptions { Mode = ViaFileMode.ReadWrite }))
+            using (ViaFile scaled = file.Convert(DType.Float64, new ConvertOptions { Scale = new[] { 2.0f } }))
+            using (ViaArray found = ViaArray.Empty(DType.Float64, 3, 4))
+            {
+                floats = file.Convert(DType.Float32);
+                scaled.Read(found);
+                Assert.That(found.ToArray<double>()[11], Is.EqualTo(22));
+                Assert.Throws<ViaDTypeException>(() => floats.Read(found));
+                Assert.Throws<ViaUnsupportedException>(() => floats.Map());
+            }
+            using (floats)
+            using (ViaArray array = ViaArray.Empty(DType.Float32, 3, 4))
+            using (ViaArray found = ViaArray.Empty(DType.Float64, 3, 4))
+            {
+                Assert.That(floats.Info().DType, Is.EqualTo(DType.Float32));
+                floats.Read(array);
+                Assert.That(array.ToArray<float>(), Is.EqualTo(Support.Numbers(12)));
+                array.Fill(-1.0f);
+                floats.Write(array);
+                using (ViaFile file = ViaFile.Open(path))
+                {
+                    file.Read(found);
+                }
+                Assert.That(found.ToArray<double>(), Is.All.EqualTo(-1));
+            }
+        }
+
+        [Test]
         public void Copy_on_write_leaves_the_file_as_it_is()
         {
             Save();

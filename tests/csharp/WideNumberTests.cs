@@ -250,6 +250,10 @@ namespace Viaduct.Tests
                     RefusalOf(() => archive.Slice(0, 0, 0, Big)), Contains.Substring(Big.ToString())))
             },
             {
+                "via_archive_convert number", one => WithArchive(archive => Assert.That(
+                    RefusalOf(() => archive.Convert(Big, DType.Float32)), Contains.Substring(Big.ToString())))
+            },
+            {
                 "via_archive_save shard_bytes", one => Assert.That(
                     RefusalOf(() => ViaArchive.Save("none.safetensors", Nothing, null, -Big)),
                     Contains.Substring((-Big).ToString()))

@@ -17,6 +17,7 @@ program file_tests
   call room%wrap(back)
   call a_file_is_created_written_and_read()
   call a_header_reports_the_order_and_the_shape()
+  call elements_are_converted_while_they_are_read()
   call a_file_is_mapped_in_place()
   call a_raw_file_has_the_order_of_a_fortran_stream()
   call parts_are_read_from_an_offset_on()
@@ -49,6 +50,20 @@ contains
     call expect("the shape", found%shape(:found%ndim), [3, 4])
     call promise("Fortran's order", found%column_major == 1 .and. found%dtype == VIA_INT64)
     call file%release()
+  end subroutine
+
+  subroutine elements_are_converted_while_they_are_read()
+    type(viaduct_file) :: file, converted
+    type(viaduct_array) :: array
+    real(c_double), target :: numbers(3, 4)
+    call file%open(npy)
+    call viaduct_check(via_file_convert(file%handle, VIA_FLOAT64, out_file=converted%handle))
+    call file%release()
+    call array%wrap(numbers)
+    call converted%read(array)
+    call promise("integers are read as reals", all(numbers == real(field, c_double)))
+    call array%release()
+    call converted%release()
   end subroutine
 
   subroutine a_file_is_mapped_in_place()

@@ -42,6 +42,14 @@ def test_the_c_program_of_the_readme_compiles_without_warnings_and_runs(
     assert compile_first(shell, shown("README.md", "c"), moved_prefix, tmp_path) == "100 x 200 floats copied\n"
 
 
+def test_the_c_program_of_conversions_compiles_without_warnings_and_prints_what_the_page_says(
+    shell: Shell, moved_prefix: Path, tmp_path: Path
+) -> None:
+    page = "docs/guide/convert.md"
+    printed = compile_first(shell, shown(page, "c"), moved_prefix, tmp_path)
+    assert f"It prints `{printed.strip()}`." in (ROOT / page).read_text()
+
+
 def test_the_first_cpp_program_compiles_without_warnings_and_runs(
     shell: Shell, moved_prefix: Path, tmp_path: Path
 ) -> None:
@@ -107,6 +115,15 @@ def test_the_program_of_files_runs(tmp_path: Path) -> None:
     program = shown("docs/guide/files.md", "python files")
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env={**os.environ}, check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["image.npy", "twice.npy"]
+
+
+@pytest.mark.parametrize("page", ["convert", "models"])
+def test_the_programs_of_a_guide_run_one_after_another(page: str, tmp_path: Path) -> None:
+    pytest.importorskip("numpy")
+    text = (ROOT / f"docs/guide/{page}.md").read_text()
+    programs = re.findall(r"^```python.*?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(programs) >= 3
+    subprocess.run([sys.executable, "-c", "\n".join(programs)], cwd=tmp_path, env={**os.environ}, check=True)
 
 
 def test_the_readme_is_one_page() -> None:

@@ -81,6 +81,25 @@ class ArchiveTest {
     }
 
     @Test
+    void tensorsAreReadAsAnotherType() throws IOException {
+        try (ViaArchive archive = ViaArchive.open(save(folder.resolve("model.safetensors")))) {
+            archive.convert(archive.find("flags"), DType.FLOAT32, null);
+            archive.convert(-1, DType.FLOAT64, ConvertOptions.DEFAULT.casting(Casting.SAFE));
+            try (ViaArray buffer = archive.load(null, null);
+                    ViaArray weights = archive.array(0, buffer);
+                    ViaArray flags = archive.array(1, buffer);
+                    ViaFile window = archive.file(0)) {
+                assertArrayEquals(new float[] {7, 8}, Samples.elements(flags));
+                assertEquals(2, weights.buffer().getDouble(16));
+                assertEquals(DType.FLOAT64, window.info().dtype());
+            }
+            ConvertOptions scaled = ConvertOptions.DEFAULT.scaled(2, 0);
+            assertThrows(UnsupportedException.class, () -> archive.convert(0, DType.FLOAT32, scaled));
+            assertThrows(OutOfRangeException.class, () -> archive.convert(2, DType.FLOAT32, null));
+        }
+    }
+
+    @Test
     void whatIsWrongIsNamed() throws IOException {
         try (ViaArchive archive = ViaArchive.open(save(folder.resolve("model.safetensors")))) {
             String text = assertThrows(ViaductException.class, () -> archive.find("biases")).getMessage();

@@ -225,6 +225,25 @@ class CopyTest {
     }
 
     @Test
+    void aBatchConvertsNextToItsCopies() {
+        try (ViaArray src = Samples.grid().transpose();
+                ViaArray dst = room();
+                ViaArray scaled = room();
+                ViaArray whole = ViaArray.empty(DType.INT32, src.shape());
+                CopyBatch batch = CopyBatch.create()) {
+            batch.add(dst, src)
+                    .addConvert(whole, src, ConvertOptions.DEFAULT.casting(Casting.UNSAFE))
+                    .addConvert(scaled, src, ConvertOptions.DEFAULT.scaled(2, 1));
+            batch.submit(null).await();
+            assertArrayEquals(Samples.elements(src), Samples.elements(dst));
+            assertEquals(11, whole.buffer().getInt(44));
+            assertEquals(23, Samples.elements(scaled)[11]);
+            assertThrows(DTypeException.class, () -> batch.addConvert(whole, src, null));
+            assertEquals(3, batch.size());
+        }
+    }
+
+    @Test
     void rowsAreCopiedByIndex() {
         try (ViaArray src = Samples.grid();
                 ViaArray dst = ViaArray.empty(src.dtype(), src.shape());

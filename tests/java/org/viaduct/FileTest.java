@@ -142,6 +142,34 @@ class FileTest {
     }
 
     @Test
+    void aFileConvertsWhatItTransfers() {
+        save();
+        ViaFile doubles;
+        try (ViaFile file = openToWrite(path);
+                ViaFile halves = file.convert(DType.FLOAT32, ConvertOptions.DEFAULT.scaled(0.5F, 1));
+                ViaArray found = ViaArray.empty(DType.FLOAT32, 3, 4)) {
+            doubles = file.convert(DType.FLOAT64, null);
+            halves.read(found);
+            assertEquals(6.5F, found.buffer().getFloat(44));
+            assertThrows(DTypeException.class, () -> doubles.read(found));
+            assertThrows(UnsupportedException.class, doubles::map);
+        }
+        try (doubles;
+                ViaArray array = ViaArray.empty(DType.FLOAT64, 3, 4);
+                ViaArray found = ViaArray.empty(DType.FLOAT32, 3, 4)) {
+            assertEquals(DType.FLOAT64, doubles.info().dtype());
+            doubles.read(array);
+            assertEquals(11, array.buffer().getDouble(88));
+            Viaduct.fillZero(array, null);
+            doubles.write(array);
+            try (ViaFile file = ViaFile.open(path)) {
+                file.read(found);
+            }
+            assertArrayEquals(new float[12], Samples.elements(found));
+        }
+    }
+
+    @Test
     void aMappedArrayOutlivesItsFile() {
         save();
         ViaArray mapped;

@@ -142,6 +142,8 @@ class Int64Test {
             note("via_archive_slice", "start");
             assertNamed(BIG, () -> archive.slice(0, 0, 0, BIG));
             note("via_archive_slice", "count");
+            assertNamed(BIG, () -> archive.convert(BIG, DType.FLOAT32, null));
+            note("via_archive_convert", "number");
         }
         Path none = folder.resolve("none.safetensors");
         assertNamed(-BIG, () -> ViaArchive.save(none, Map.of(), null, -BIG, null, null));
