@@ -1,6 +1,6 @@
 """Whole models of safetensors files, loaded and saved.
 
-    python tests/bench/bench_archive.py [--json FILE]
+    python tests/bench/bench_archive.py [--json FILE] [--parts cached disk]
 
 GB/s, next to safetensors, fastsafetensors, InstantTensor and run:ai's streamer; the parties take turns; medians. Without
 a GPU only host memory is measured; peers that are not installed are left out. Cached files lie in VIADUCT_BENCH_FOLDER,
@@ -20,7 +20,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -359,8 +359,9 @@ def disk_rows() -> list[dict[str, Any]]:
         return found
 
 
-def rows() -> list[dict[str, Any]]:
-    return cached_rows() + disk_rows()
+def rows(parts: Sequence[str] = ("cached", "disk")) -> list[dict[str, Any]]:
+    found = cached_rows() if "cached" in parts else []
+    return found + (disk_rows() if "disk" in parts else [])
 
 
 def cached_rows() -> list[dict[str, Any]]:
@@ -385,8 +386,9 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="also write the rows, the machine and the commit to this file")
+    parser.add_argument("--parts", nargs="+", choices=["cached", "disk"], default=["cached", "disk"])
     given = parser.parse_args()
-    found = rows()
+    found = rows(given.parts)
     bench.show(found)
     if given.json:
         machine = bench.describe_machine("gpu" if gpu else "cpu")

@@ -29,7 +29,7 @@ except ImportError:
 
 NBYTES = int(os.environ.get("VIADUCT_BENCH_FILE_BYTES", str(1 << 30)))
 TURNS = int(os.environ.get("VIADUCT_BENCH_TURNS", "7"))
-COLD_TURNS = 7
+COLD_TURNS = int(os.environ.get("VIADUCT_BENCH_COLD_TURNS", "7"))
 DEPTHS = tuple(int(depth) for depth in os.environ.get("VIADUCT_BENCH_DEPTHS", "1 4 8 16 32").split())
 PIECE = 1 << 20
 HUGE_PAGE = 2 << 20
