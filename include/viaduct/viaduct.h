@@ -1074,9 +1074,9 @@ typedef struct via_convert_options {
  * the next wait of the host for dst fails, once: via_array_synchronize(dst), or a copy by the host. A graph is silent.
  * Rows that such a dst_index repeats hold bytes of any of their sources.
  *
- * With `options` the rows are converted on the way as via_convert does, and dst may have another dtype; NULL stands for
- * a copy of equal dtypes. Options have been read on return. scale_axis is not `axis`. An index on a device is read by the
- * host then, which waits for the stream, and dst and src share no bytes.
+ * With `options` the rows are converted on the way as via_convert does, and dst may have another dtype; NULL stands
+ * for a copy of equal dtypes. Options have been read on return. scale_axis is not `axis`. An index on a device is
+ * read by the host then, which waits for the stream, and dst and src share no bytes.
  *
  * With `stream` NULL the copy is ordered as via_copy and complete on return, otherwise ordered as via_copy_async, and
  * holds all arrays until it has run. Device memory needs the library's kernels. Between pageable memory and a device,
@@ -1368,18 +1368,19 @@ VIA_CHECKED via_status via_file_window(via_file *file, int64_t byte_offset, int3
                                        const int64_t *steps, via_file **out_file);
 
 /**
- * Makes a file of the same elements in another dtype, from a .npy file or a window. Its reads and writes take arrays of
- * that dtype and the file's shape at byte_offset 0, and convert on the way as via_convert does, with the file's elements
- * as src of a read and dst of a write. Numbers narrower in an array than in the file cross a link in the array's dtype,
- * others in the file's. `options` may be NULL, and has been read on return; scale_axis is one of the file's, and
- * byte_order is that of the file's elements, for windows of raw files. Of a file that converts already, makes one of its
- * elements in the dtype given now, in the byte order known so far. The caller owns the result, which holds the file, and of which no window or mapping
- * can be made. A transfer of a device needs the library's kernels, unless its elements are adjacent.
+ * Makes a file of the same elements in another dtype, from a .npy file or a window. Its reads and writes take arrays
+ * of that dtype and the file's shape at byte_offset 0, and convert on the way as via_convert does, with the file's
+ * elements as src of a read and dst of a write. Numbers narrower in an array than in the file cross a link in the
+ * array's dtype, others in the file's. `options` may be NULL, and has been read on return; scale_axis is one of the
+ * file's. byte_order is that of the file's elements, for windows of raw files: the header of a .npy file states it.
+ * Of a file that converts already, makes one of its elements in the dtype given now, in the byte order known so far.
+ * The caller owns the result, which holds the file, and of which no window or mapping can be made. A transfer of a
+ * device needs the library's kernels, unless its elements are adjacent.
  *
  * Checks reads now, and writes too if the mode allows them: one of both must be possible. The other fails when it is
  * called, before anything is touched.
- * Errors: as via_convert; VIA_ERROR_INVALID_ARGUMENT (also for a raw file, and byte_order for a .npy file),
- * VIA_ERROR_UNSUPPORTED (as_bytes for a .npy file).
+ * Errors: as via_convert; VIA_ERROR_INVALID_ARGUMENT (also for a raw file, and for a byte_order that a .npy file
+ * does not have), VIA_ERROR_UNSUPPORTED (as_bytes for a .npy file).
  */
 VIA_CHECKED via_status via_file_convert(via_file *file, int32_t dtype, const via_convert_options *options,
                                         via_file **out_file);
@@ -1563,11 +1564,12 @@ VIA_CHECKED via_status via_archive_slice(via_archive *archive, int64_t number, i
                                          int64_t count);
 
 /**
- * Reads a tensor as another dtype from now on: window, bytes and views have that dtype, and a read converts on the way
- * as via_convert does. Number -1 means all tensors of floats. The tensor's own dtype restores it. `options` may be NULL;
- * scale, offset and byte_order must be 0. Elements cross a link in the narrower of both dtypes, but for tensors below
- * 1 MiB. Changes this archive only, and nothing else may use it meanwhile: see via_archive_slice. On failure it is
- * unchanged. Errors: as via_convert; VIA_ERROR_INDEX; VIA_ERROR_UNSUPPORTED for elements narrower than a byte.
+ * Reads a tensor as another dtype from now on: window, bytes and views have that dtype, and a read converts on the
+ * way as via_convert does. Number -1 means all tensors of floats. The tensor's own dtype restores it. `options` may
+ * be NULL; scale and offset must be 0, and byte_order 0 or this machine's. Elements cross a link in the narrower of
+ * both dtypes, but for tensors below 1 MiB. Changes this archive only, and nothing else may use it meanwhile: see
+ * via_archive_slice. On failure it is unchanged. Errors: as via_convert; VIA_ERROR_INDEX; VIA_ERROR_UNSUPPORTED for
+ * elements narrower than a byte.
  */
 VIA_CHECKED via_status via_archive_convert(via_archive *archive, int64_t number, int32_t dtype,
                                            const via_convert_options *options);

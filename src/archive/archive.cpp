@@ -96,7 +96,7 @@ Status place_tensors(via_archive *archive) {
     }
     archive->nbytes = end;
     archive->widened_place = std::min(archive->widened_place, end);
-    archive->most_nbytes = std::max(archive->most_nbytes, end);
+    archive->most_nbytes = end;
     archive->is_placed = true;
     return VIA_OK;
 }

@@ -17,12 +17,13 @@
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
+#include "core/base/thread_state.hpp"
 #include "core/system/thread_count.hpp"
+#include "cuda/convert_transfer.hpp"
 #include "cuda/device.hpp"
 #include "cuda/io_endpoint.hpp"
 #include "file/file_transfer.hpp"
 #include "file/io_chunks.hpp"
-#include "file/move_range.hpp"
 
 namespace via {
 namespace {
@@ -52,6 +53,9 @@ public:
 
     // Reads all segments. Stores the fence at which a device ends the read; nullptr if it is complete.
     VIA_NODISCARD Status run(via_task *task, Fence **out_fence);
+
+    // Reads bytes of a segment as the file has them. Called by several threads.
+    VIA_NODISCARD Status fetch_as_is(const Segment &segment, char *memory, int64_t first, int64_t nbytes);
 
     // Reads bytes of the buffer to memory. Fills gaps between tensors with zeros. Called by several threads.
     VIA_NODISCARD Status fetch(char *memory, int64_t offset, int64_t nbytes);
@@ -87,13 +91,11 @@ private:
     VIA_NODISCARD Status move_to_host(via_task *task);
     VIA_NODISCARD Status move_to_device(via_task *task, Fence **out_fence);
     VIA_NODISCARD Status move_widened(via_task *task, Fence **out_fence);
-    VIA_NODISCARD Status bounce(via_task *task);
+    VIA_NODISCARD Status bounce(int64_t first, int64_t end, via_task *task);
     Group group_at(size_t first, int64_t end) const;
     VIA_NODISCARD Status fetch_group(const Group &group, char *memory, int64_t offset, int64_t end);
     VIA_NODISCARD Status fetch_one(const Segment &segment, char *memory, int64_t offset, int64_t end);
     VIA_NODISCARD Status fetch_converted(const Segment &segment, char *memory, int64_t from, int64_t to);
-    VIA_NODISCARD Status fetch_as_is(const Segment &segment, char *memory, int64_t first, int64_t nbytes);
-    VIA_NODISCARD Status widen(const Segment &segment, via_task *task, Fence **out_fence);
     void add_segment(const ArchiveTensor &tensor);
 
     via_array *const buffer_;
@@ -102,7 +104,6 @@ private:
     std::deque<Rows> rows_;
     std::deque<ArchiveTensor> converted_;
     std::vector<Segment> segments_;
-    const int32_t page_cache_;
     const int64_t widened_place_;  // bytes of the buffer before what a device widens
 };
 
@@ -126,10 +127,7 @@ bool continues(const Segment &segment, const ArchiveTensor &tensor) {
 }
 
 ArchiveReader::ArchiveReader(via_archive *archive, via_array *buffer)
-    : buffer_(buffer),
-      held_(retained(buffer)),
-      page_cache_(archive->options.page_cache),
-      widened_place_(archive->widened_place) {
+    : buffer_(buffer), held_(retained(buffer)), widened_place_(archive->widened_place) {
     const bool own_memory = buffer->device_type == VIA_DEVICE_CUDA;
     for (const ArchiveFile &file : archive->files) {
         sources_.push_back(std::make_unique<Source>(file, archive->options.page_cache, own_memory));
@@ -360,7 +358,7 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
     VIA_TRY(normalise_copy(front.get(), dense.get(), &plan.loops));
     VIA_TRY(make_transfer(plan.loops, front.get(), dense.get(), Ask::Never, &plan.transfer));
     if (!cuda::can_stage_io(plan.transfer, &staged)) {
-        return bounce(task);
+        return bounce(0, widened_place_, task);
     }
     ArchiveEndpoint endpoint(*this);
     return cuda::transfer_io(
@@ -368,53 +366,73 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
         out_fence);
 }
 
-// Moves what the device widens, tensor by tensor: the narrower elements cross the link.
+// What a device widens, as the file has it: the tensors one after the other, each from a multiple of 64 bytes on.
+class WidenedEndpoint final : public cuda::IoEndpoint {
+public:
+    WidenedEndpoint(ArchiveReader &reader, const std::vector<Segment> &segments,
+                    const std::vector<cuda::JoinedConversion::Part> &parts)
+        : reader_(reader), segments_(segments), parts_(parts) {}
+
+    Status read(void *slot, int64_t offset, int64_t nbytes) override {
+        const int64_t end = offset + nbytes;
+        auto part = std::upper_bound(parts_.begin(), parts_.end(), offset,
+                                     [](int64_t at, const auto &each) { return at < each.offset; });
+        for (part -= part != parts_.begin() ? 1 : 0; part != parts_.end() && part->offset < end; ++part) {
+            const Segment &segment = segments_[static_cast<size_t>(part - parts_.begin())];
+            const int64_t from = std::max(offset - part->offset, int64_t{0});
+            const int64_t to = std::min(end - part->offset, segment.nbytes);
+            if (from < to) {
+                VIA_TRY(reader_.fetch_as_is(segment, static_cast<char *>(slot) + (part->offset + from - offset), from,
+                                            to - from));
+            }
+        }
+        return VIA_OK;
+    }
+
+    Status write(const void *, int64_t, int64_t) override {
+        return fail(VIA_ERROR_INTERNAL, "an archive is written; expected a read");
+    }
+
+private:
+    ArchiveReader &reader_;
+    const std::vector<Segment> &segments_;
+    const std::vector<cuda::JoinedConversion::Part> &parts_;
+};
+
+// The narrower elements cross the link. Without a ring or kernels the host converts.
 Status ArchiveReader::move_widened(via_task *task, Fence **out_fence) {
-    std::vector<Fence *> fences;
-    Status status = VIA_OK;
+    std::vector<Segment> segments;
+    std::vector<cuda::JoinedConversion::Part> parts;
+    int64_t nbytes = 0;
     for (const Segment &segment : segments_) {
-        if (segment.place < widened_place_ || status != VIA_OK) {
+        if (segment.place < widened_place_) {
             continue;
         }
-        fences.push_back(nullptr);
-        status = widen(segment, task, &fences.back());
+        const TransferConversion &conversion = *segment.converted->elements;
+        parts.push_back({nbytes, static_cast<char *>(buffer_->data) + segment.place,
+                         segment.nbytes / conversion.file_item, conversion.file_item, conversion.plan.elements()});
+        segments.push_back(segment);
+        nbytes = (nbytes + segment.nbytes + kAlignment - 1) / kAlignment * kAlignment;
     }
-    if (*out_fence != nullptr) {
-        fences.push_back(std::exchange(*out_fence, nullptr));
+    if (parts.empty()) {
+        return VIA_OK;
     }
-    std::erase(fences, nullptr);
-    const Status joined = join_or_wait(fences.data(), static_cast<int32_t>(fences.size()), out_fence);
-    return status != VIA_OK ? status : joined;
-}
-
-Status ArchiveReader::widen(const Segment &segment, via_task *task, Fence **out_fence) {
-    if (is_cancelled(task)) {
-        return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes", as_printed(segment.place),
-                    as_printed(buffer_->size));
-    }
-    const ArchiveTensor &tensor = *segment.converted;
-    const Source &source = *sources_[static_cast<size_t>(segment.file)];
-    UniqueArray array;
-    const int64_t item = dtype_bits(tensor.array_dtype()) / 8;
-    VIA_TRY(make_view(buffer_, static_cast<char *>(buffer_->data) + segment.place, tensor.array_dtype(),
-                      {1, {segment.placed_bytes / item}, {item}}, buffer_->flags, array.out()));
-    std::shared_ptr<TransferConversion> conversion;
-    VIA_TRY(plan_read(array.get(), tensor.dtype, tensor.conversion->options, tensor.swaps, &conversion));
-    const FileExtents extents =
-        tensor.rows != nullptr ? *tensor.rows : adjacent_extents({segment.offset, segment.nbytes});
-    return name_file(source.file.file, move_range({source.open.get(), extents, array.get(), Direction::Read,
-                                                   page_cache_, false, false, nullptr, conversion.get()},
-                                                  out_fence));
+    WidenedEndpoint endpoint(*this, segments, parts);
+    bool is_done = false;
+    VIA_TRY(cuda::convert_joined(
+        {parts.data(), static_cast<int64_t>(parts.size()), nbytes, buffer_, &endpoint, workers(), task}, &is_done,
+        out_fence));
+    return is_done ? VIA_OK : bounce(widened_place_, buffer_->size, task);
 }
 
 // Moves parts of the buffer through one host buffer, for copies that cannot be staged.
-Status ArchiveReader::bounce(via_task *task) {
+Status ArchiveReader::bounce(int64_t first, int64_t end, via_task *task) {
     constexpr int64_t kBytes = int64_t{8} << 20;
     BufferPool buffers(kBytes);
     Buffer buffer(buffers);
     VIA_TRY(buffer.acquire());
-    for (int64_t at = 0; at < widened_place_; at += kBytes) {
-        const int64_t nbytes = std::min(kBytes, widened_place_ - at);
+    for (int64_t at = first; at < end; at += kBytes) {
+        const int64_t nbytes = std::min(kBytes, end - at);
         UniqueArray part;
         UniqueArray dense;
         VIA_TRY(make_view(buffer_, static_cast<char *>(buffer_->data) + at, VIA_UINT8, {1, {nbytes}, {1}},
@@ -434,8 +452,18 @@ Status ArchiveReader::move(via_task *task, Fence **out_fence) {
     if (buffer_->device_type != VIA_DEVICE_CUDA) {
         return move_to_host(task);
     }
-    VIA_TRY(move_to_device(task, out_fence));
-    return move_widened(task, out_fence);
+    // Both run on streams of their own.
+    Fence *fences[2] = {};
+    Status status = move_to_device(task, &fences[0]);
+    int32_t count = fences[0] != nullptr ? 1 : 0;
+    status = status == VIA_OK ? move_widened(task, &fences[count]) : status;
+    count += fences[count] != nullptr ? 1 : 0;
+    const ErrorRecord failure = thread_state().record();
+    const Status joined = join_or_wait(fences, count, out_fence);
+    if (status != VIA_OK) {
+        thread_state().record() = failure;
+    }
+    return status != VIA_OK ? status : joined;
 }
 
 // A device may still read slots after a change was found: the fence is stored on failure too.

@@ -43,8 +43,8 @@ Status convert_one(via_archive *archive, ArchiveTensor *tensor, int32_t dtype, c
     int64_t widened = 0;
     int64_t most = 0;
     const int64_t items = tensor->nbytes / (dtype_bits(tensor->dtype) / 8);
-    if (!multiply(items, dtype_bits(dtype) / 8, &widened) || !add(archive->most_nbytes, widened, &most) ||
-        !add(most, kAlignment, &most)) {
+    if (!multiply(items, dtype_bits(dtype) / 8, &widened) ||
+        !add(archive->most_nbytes - tensor->buffer_nbytes(), widened, &most) || !add(most, kAlignment, &most)) {
         return fail(VIA_ERROR_OVERFLOW, "the tensors exceed 2^63 - 1 bytes; expected fewer");
     }
     archive->most_nbytes = most;

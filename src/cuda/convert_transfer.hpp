@@ -13,6 +13,7 @@
 #include "core/base/text_buffer.hpp"
 #include "core/layout/element_loops.hpp"
 #include "core/layout/scalar_kinds.hpp"
+#include "cuda/io_endpoint.hpp"
 #include "cuda/transfer.hpp"
 
 namespace via::cuda {
@@ -59,6 +60,28 @@ VIA_NODISCARD Status convert_for_task(const ConvertTransfer &transfer, via_task 
 // Converts between a device and elements that are not in memory, by the ring, as transfer_io copies. The address of the
 // host's side numbers the elements, and is never touched.
 VIA_NODISCARD Status convert_io(const ConvertTransfer &transfer, via_task *task, Fence **out_fence);
+
+// Many conversions to adjacent elements of a device, whose sources follow one another in the bytes of an endpoint.
+struct JoinedConversion {
+    struct Part {
+        int64_t offset;  // of its bytes, a multiple of 64
+        char *dst;
+        int64_t count;     // of elements
+        int64_t src_step;  // from one to the next in the endpoint
+        ElementConversion elements;
+    };
+    const Part *parts;  // in the order of their bytes
+    int64_t part_count;
+    int64_t nbytes;
+    via_array *dst;  // has all of them
+    IoEndpoint *io;
+    int32_t workers;
+    via_task *task;
+};
+
+// Converts chunk by chunk as they cross the link, as transfer_io copies. Stores false in *out_done, and does nothing,
+// where there is no ring, or no kernel.
+VIA_NODISCARD Status convert_joined(const JoinedConversion &joined, bool *out_done, Fence **out_fence);
 
 // Writes the route in a few words.
 void describe_convert(const ConvertTransfer &transfer, TextBuffer *text);

@@ -178,6 +178,7 @@ Status convert_now(const ConvertTransfer &) { return need("this conversion"); }
 Status convert_on(const ConvertTransfer &, via_stream *) { return need("a stream"); }
 Status convert_for_task(const ConvertTransfer &, via_task *, Fence **) { return need("this conversion"); }
 Status convert_io(const ConvertTransfer &, via_task *, Fence **) { return need("this conversion"); }
+Status convert_joined(const JoinedConversion &, bool *, Fence **) { return need("this conversion"); }
 void describe_convert(const ConvertTransfer &, TextBuffer *text) { text->add("none: %s", kWhy); }
 
 // ------------------------------------------------------------------------------------------------ batches

@@ -1,6 +1,6 @@
 """Whole models of safetensors files, loaded and saved.
 
-    python tests/bench/bench_archive.py [--json FILE] [--parts cached disk]
+    python tests/bench/bench_archive.py [--json FILE] [--parts cached converted disk]
 
 GB/s, next to safetensors, fastsafetensors, InstantTensor and run:ai's streamer; the parties take turns; medians. Without
 a GPU only host memory is measured; peers that are not installed are left out. Cached files lie in VIADUCT_BENCH_FOLDER,
@@ -359,26 +359,23 @@ def disk_rows() -> list[dict[str, Any]]:
         return found
 
 
-def rows(parts: Sequence[str] = ("cached", "disk")) -> list[dict[str, Any]]:
-    found = cached_rows() if "cached" in parts else []
-    return found + (disk_rows() if "disk" in parts else [])
+PARTS = ("cached", "converted", "disk")
 
 
-def cached_rows() -> list[dict[str, Any]]:
+def rows(parts: Sequence[str] = PARTS) -> list[dict[str, Any]]:
+    return memory_rows(parts) + (disk_rows() if "disk" in parts else [])
+
+
+def memory_rows(parts: Sequence[str]) -> list[dict[str, Any]]:
     with files.folder() as where:
         path = where / "model.safetensors"
         nbytes = write_model(path, "model", MODEL_TENSORS, MODEL_BYTES)
         check(path, "cpu")
-        found = host_rows(path, nbytes)
-        if not gpu:
-            return found
-        check(path, DEVICE)
-        return [
-            *found,
-            *device_rows(path, nbytes),
-            *converted_rows(path, nbytes),
-            *shard_rows(where),
-        ]
+        found = host_rows(path, nbytes) if "cached" in parts else []
+        if gpu and "cached" in parts:
+            check(path, DEVICE)
+            found += device_rows(path, nbytes) + shard_rows(where)
+        return found + (converted_rows(path, nbytes) if gpu and "converted" in parts else [])
 
 
 def main() -> None:
@@ -386,7 +383,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="also write the rows, the machine and the commit to this file")
-    parser.add_argument("--parts", nargs="+", choices=["cached", "disk"], default=["cached", "disk"])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     given = parser.parse_args()
     found = rows(given.parts)
     bench.show(found)

@@ -229,7 +229,7 @@ def file_rows(nbytes: int) -> list[Row]:
 
 
 def indexed_rows() -> list[Row]:
-    """4096 of 65536 rows of 4 KiB become narrower: within a place, and from page-locked memory to the device."""
+    """4096 of 65536 rows of 4 KiB become narrower: within a place, and from pinned memory to the device."""
     table = source_of("float32", 65536 * 1024).reshape(65536, 1024)
     index = numpy.random.default_rng(27).permutation(65536)[:4096]
     places = [("cpu", "cpu")] + ([("cuda:0", "cuda:0"), ("pinned", "cuda:0")] if via.device_count() else [])

@@ -1,12 +1,16 @@
 #include "cuda/convert_transfer.hpp"
 
+#include <algorithm>
+
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
+#include "cuda/device.hpp"
 #include "cuda/launch/convert_kernel.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/route/packed_parts.hpp"
 #include "cuda/route/transfer_order.hpp"
+#include "cuda/staging/staging.hpp"
 #include "cuda/stream/capture.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
@@ -165,6 +169,69 @@ Status convert_io(const ConvertTransfer &transfer, via_task *task, Fence **out_f
     PackedElements elements(transfer);
     VIA_TRY(end_failed(stage_items(transfer.transfer, elements, stream, task), stream));
     return record_or_wait(stream, out_fence);
+}
+
+namespace {
+
+// Converts what a chunk has of each part.
+class JoinedParts final : public DevicePart {
+public:
+    JoinedParts(const JoinedConversion &joined, const Transfer &reached) : joined_(joined), reached_(reached) {}
+
+    Status send(const void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
+        const auto *end = joined_.parts + joined_.part_count;
+        const auto *part = std::upper_bound(joined_.parts, end, offset, [](int64_t at, const auto &each) {
+            return at < each.offset + each.count * each.src_step;
+        });
+        for (; part != end && part->offset < offset + nbytes; ++part) {
+            VIA_TRY(convert(*part, static_cast<const char *>(packed), offset, nbytes, stream));
+        }
+        return VIA_OK;
+    }
+
+    Status fetch(void *, int64_t, int64_t, const ResolvedStream &) override {
+        return fail(VIA_ERROR_INTERNAL, "joined conversions go to a device; expected no fetch");
+    }
+
+    const Transfer &reached() const override { return reached_; }
+
+private:
+    Status convert(const JoinedConversion::Part &part, const char *packed, int64_t offset, int64_t nbytes,
+                   const ResolvedStream &stream) const {
+        const int64_t item = part.src_step;
+        const int64_t first = std::max<int64_t>(offset - part.offset, 0) / item;
+        const int64_t last = std::min((offset + nbytes - part.offset) / item, part.count);
+        ElementLoops loops{};
+        loops.src = packed + (part.offset + first * item - offset);
+        loops.dst = part.dst + first * bytes_of(part.elements.dst);
+        loops.count = last - first;
+        loops.ndim = 1;
+        loops.axes[0] = {last - first, bytes_of(part.elements.dst), item};
+        return launch_part(reached_, loops, part.elements, stream);
+    }
+
+    const JoinedConversion &joined_;
+    const Transfer &reached_;
+};
+
+}  // namespace
+
+Status convert_joined(const JoinedConversion &joined, bool *out_done, Fence **out_fence) {
+    const Side device{VIA_DEVICE_CUDA, joined.dst->device_id};
+    const Side host{VIA_DEVICE_CPU, 0};
+    const Transfer dense{joined.dst->data, joined.dst->data, joined.nbytes, device, host, nullptr, nullptr};
+    const Transfer reached = with_dst_only(dense);
+    StagedPlan plan;
+    *out_done = runs_kernels(device.device_id) && can_stage_io(dense, &plan);
+    if (!*out_done) {
+        return VIA_OK;
+    }
+    JoinedParts parts(joined, reached);
+    StagedCopy copy = staged_copy(dense, plan, joined.task);
+    copy.io = joined.io;
+    copy.io_workers = joined.workers;
+    copy.device_part = &parts;
+    return run_staged(copy, out_fence);
 }
 
 void describe_convert(const ConvertTransfer &transfer, TextBuffer *text) {
