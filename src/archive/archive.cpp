@@ -79,10 +79,10 @@ Status place_tensors(via_archive *archive) {
     std::iota(by_place.begin(), by_place.end(), int64_t{0});
     const auto key = [&](int64_t number) {
         const ArchiveTensor &tensor = tensors[static_cast<size_t>(number)];
-        return std::tuple(is_widened(tensor), tensor.file, tensor.offset, number);
+        return std::tuple(suits_device(tensor), tensor.file, tensor.offset, number);
     };
     std::sort(by_place.begin(), by_place.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
-    archive->widened_place = INT64_MAX;
+    archive->device_place = INT64_MAX;
     int64_t end = 0;
     for (const int64_t number : by_place) {
         ArchiveTensor &tensor = tensors[static_cast<size_t>(number)];
@@ -90,12 +90,12 @@ Status place_tensors(via_archive *archive) {
         if (!pad_to(kAlignment, &tensor.place) || !add(tensor.place, tensor.buffer_nbytes(), &end)) {
             return fail(VIA_ERROR_OVERFLOW, "the tensors exceed 2^63 - 1 bytes; expected fewer");
         }
-        if (is_widened(tensor)) {
-            archive->widened_place = std::min(archive->widened_place, tensor.place);
+        if (suits_device(tensor)) {
+            archive->device_place = std::min(archive->device_place, tensor.place);
         }
     }
     archive->nbytes = end;
-    archive->widened_place = std::min(archive->widened_place, end);
+    archive->device_place = std::min(archive->device_place, end);
     archive->most_nbytes = end;
     archive->is_placed = true;
     return VIA_OK;

@@ -8,7 +8,7 @@
 // archive of some tensors of another, with a buffer of its own.
 //
 // Tensors that are converted (tensor_conversion.hpp) take the bytes of their new dtype in the buffer. Large ones that
-// become wider come last: a device widens each by itself.
+// become no narrower come last: a device converts them as they arrive.
 #pragma once
 
 #include <atomic>
@@ -100,7 +100,7 @@ struct via_archive {
     std::vector<int64_t> by_place;  // numbers of the tensors in the order of their bytes
     int64_t nbytes = 0;             // of the buffer; see settle_places
     int64_t most_nbytes = 0;        // at least those of any buffer
-    int64_t widened_place = 0;      // of the first tensor that a device widens; nbytes if there is none
+    int64_t device_place = 0;       // of the first tensor that a device converts; nbytes if there is none
     std::atomic<bool> is_placed{true};
     via::InheritedMutex placing;
 

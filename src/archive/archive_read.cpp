@@ -90,7 +90,7 @@ private:
     VIA_NODISCARD Status move(via_task *task, Fence **out_fence);
     VIA_NODISCARD Status move_to_host(via_task *task);
     VIA_NODISCARD Status move_to_device(via_task *task, Fence **out_fence);
-    VIA_NODISCARD Status move_widened(via_task *task, Fence **out_fence);
+    VIA_NODISCARD Status move_to_convert(via_task *task, Fence **out_fence);
     VIA_NODISCARD Status bounce(int64_t first, int64_t end, via_task *task);
     Group group_at(size_t first, int64_t end) const;
     VIA_NODISCARD Status fetch_group(const Group &group, char *memory, int64_t offset, int64_t end);
@@ -104,7 +104,7 @@ private:
     std::deque<Rows> rows_;
     std::deque<ArchiveTensor> converted_;
     std::vector<Segment> segments_;
-    const int64_t widened_place_;  // bytes of the buffer before what a device widens
+    const int64_t device_place_;  // bytes of the buffer before what a device converts
 };
 
 // Segments of less are copied out of one read with their neighbours.
@@ -127,7 +127,7 @@ bool continues(const Segment &segment, const ArchiveTensor &tensor) {
 }
 
 ArchiveReader::ArchiveReader(via_archive *archive, via_array *buffer)
-    : buffer_(buffer), held_(retained(buffer)), widened_place_(archive->widened_place) {
+    : buffer_(buffer), held_(retained(buffer)), device_place_(archive->device_place) {
     const bool own_memory = buffer->device_type == VIA_DEVICE_CUDA;
     for (const ArchiveFile &file : archive->files) {
         sources_.push_back(std::make_unique<Source>(file, archive->options.page_cache, own_memory));
@@ -345,7 +345,7 @@ private:
 };
 
 Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
-    if (widened_place_ == 0) {
+    if (device_place_ == 0) {
         return VIA_OK;
     }
     constexpr int64_t kBorder = int64_t{64} << 10;
@@ -353,12 +353,12 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
     UniqueArray dense;
     CopyPlan plan;
     cuda::StagedPlan staged;
-    VIA_TRY(make_view(buffer_, buffer_->data, VIA_UINT8, {1, {widened_place_}, {1}}, buffer_->flags, front.out()));
+    VIA_TRY(make_view(buffer_, buffer_->data, VIA_UINT8, {1, {device_place_}, {1}}, buffer_->flags, front.out()));
     VIA_TRY(make_layout_like(front.get(), dense.out()));
     VIA_TRY(normalise_copy(front.get(), dense.get(), &plan.loops));
     VIA_TRY(make_transfer(plan.loops, front.get(), dense.get(), Ask::Never, &plan.transfer));
     if (!cuda::can_stage_io(plan.transfer, &staged)) {
-        return bounce(0, widened_place_, task);
+        return bounce(0, device_place_, task);
     }
     ArchiveEndpoint endpoint(*this);
     return cuda::transfer_io(
@@ -366,11 +366,11 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
         out_fence);
 }
 
-// What a device widens, as the file has it: the tensors one after the other, each from a multiple of 64 bytes on.
-class WidenedEndpoint final : public cuda::IoEndpoint {
+// What a device converts, as the file has it: the tensors one after the other, each from a multiple of 64 bytes on.
+class RawEndpoint final : public cuda::IoEndpoint {
 public:
-    WidenedEndpoint(ArchiveReader &reader, const std::vector<Segment> &segments,
-                    const std::vector<cuda::JoinedConversion::Part> &parts)
+    RawEndpoint(ArchiveReader &reader, const std::vector<Segment> &segments,
+                const std::vector<cuda::JoinedConversion::Part> &parts)
         : reader_(reader), segments_(segments), parts_(parts) {}
 
     Status read(void *slot, int64_t offset, int64_t nbytes) override {
@@ -399,13 +399,13 @@ private:
     const std::vector<cuda::JoinedConversion::Part> &parts_;
 };
 
-// The narrower elements cross the link. Without a ring or kernels the host converts.
-Status ArchiveReader::move_widened(via_task *task, Fence **out_fence) {
+// Elements cross the link as they are. Without a ring or kernels the host converts.
+Status ArchiveReader::move_to_convert(via_task *task, Fence **out_fence) {
     std::vector<Segment> segments;
     std::vector<cuda::JoinedConversion::Part> parts;
     int64_t nbytes = 0;
     for (const Segment &segment : segments_) {
-        if (segment.place < widened_place_) {
+        if (segment.place < device_place_) {
             continue;
         }
         const TransferConversion &conversion = *segment.converted->elements;
@@ -417,12 +417,12 @@ Status ArchiveReader::move_widened(via_task *task, Fence **out_fence) {
     if (parts.empty()) {
         return VIA_OK;
     }
-    WidenedEndpoint endpoint(*this, segments, parts);
+    RawEndpoint endpoint(*this, segments, parts);
     bool is_done = false;
     VIA_TRY(cuda::convert_joined(
         {parts.data(), static_cast<int64_t>(parts.size()), nbytes, buffer_, &endpoint, workers(), task}, &is_done,
         out_fence));
-    return is_done ? VIA_OK : bounce(widened_place_, buffer_->size, task);
+    return is_done ? VIA_OK : bounce(device_place_, buffer_->size, task);
 }
 
 // Moves parts of the buffer through one host buffer, for copies that cannot be staged.
@@ -456,7 +456,7 @@ Status ArchiveReader::move(via_task *task, Fence **out_fence) {
     Fence *fences[2] = {};
     Status status = move_to_device(task, &fences[0]);
     int32_t count = fences[0] != nullptr ? 1 : 0;
-    status = status == VIA_OK ? move_widened(task, &fences[count]) : status;
+    status = status == VIA_OK ? move_to_convert(task, &fences[count]) : status;
     count += fences[count] != nullptr ? 1 : 0;
     const ErrorRecord failure = thread_state().record();
     const Status joined = join_or_wait(fences, count, out_fence);

@@ -10,7 +10,7 @@ namespace via {
 namespace {
 
 // A conversion on a device is a launch, and waits: the host converts what is less.
-constexpr int64_t kLeastWidened = int64_t{1} << 20;
+constexpr int64_t kLeastOnDevice = int64_t{1} << 20;
 
 Status check_options(const via_convert_options &options) {
     if (is_affine(options)) {
@@ -40,11 +40,11 @@ Status convert_one(via_archive *archive, ArchiveTensor *tensor, int32_t dtype, c
     converted.conversion =
         dtype != tensor->dtype ? std::make_shared<const TensorConversion>(TensorConversion{dtype, options}) : nullptr;
     VIA_TRY(plan_elements(&converted));
-    int64_t widened = 0;
+    int64_t nbytes = 0;
     int64_t most = 0;
     const int64_t items = tensor->nbytes / (dtype_bits(tensor->dtype) / 8);
-    if (!multiply(items, dtype_bits(dtype) / 8, &widened) ||
-        !add(archive->most_nbytes - tensor->buffer_nbytes(), widened, &most) || !add(most, kAlignment, &most)) {
+    if (!multiply(items, dtype_bits(dtype) / 8, &nbytes) ||
+        !add(archive->most_nbytes - tensor->buffer_nbytes(), nbytes, &most) || !add(most, kAlignment, &most)) {
         return fail(VIA_ERROR_OVERFLOW, "the tensors exceed 2^63 - 1 bytes; expected fewer");
     }
     archive->most_nbytes = most;
@@ -112,8 +112,8 @@ void convert_adjacent(const TransferConversion &conversion, void *dst, const voi
     convert_part(loops, conversion.plan.elements(), 0, count);
 }
 
-bool is_widened(const ArchiveTensor &tensor) {
-    return tensor.buffer_nbytes() > tensor.nbytes && tensor.nbytes >= kLeastWidened;
+bool suits_device(const ArchiveTensor &tensor) {
+    return tensor.is_converted() && tensor.buffer_nbytes() >= tensor.nbytes && tensor.nbytes >= kLeastOnDevice;
 }
 
 }  // namespace via

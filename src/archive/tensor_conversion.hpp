@@ -20,7 +20,7 @@ VIA_NODISCARD Status plan_elements(ArchiveTensor *tensor);
 // Converts adjacent elements.
 void convert_adjacent(const TransferConversion &conversion, void *dst, const void *src, int64_t count);
 
-// Returns whether the elements take more bytes in a buffer than in the file, so many that a device converts them.
-bool is_widened(const ArchiveTensor &tensor);
+// Returns whether a device converts the elements: those that become no narrower cross a link as they are.
+bool suits_device(const ArchiveTensor &tensor);
 
 }  // namespace via
