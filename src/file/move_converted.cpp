@@ -15,10 +15,6 @@ constexpr int64_t kReadBytes = int64_t{256} << 10;
 
 bool is_read(const RangeTransfer &transfer) { return transfer.direction == Direction::Read; }
 
-bool changes_nothing(const ElementConversion &elements) {
-    return elements.dst == elements.src && elements.swap_bytes == 0 && elements.affine == nullptr;
-}
-
 // The elements of the file, in the order of the loops.
 class FileElements final : public cuda::HostElements {
 public:

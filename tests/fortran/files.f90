@@ -61,7 +61,7 @@ contains
     call file%release()
     call array%wrap(numbers)
     call converted%read(array)
-    call promise("integers are read as reals", all(numbers == real(field, c_double)))
+    call promise("integers are read as reals", all(nint(numbers) == field))
     call array%release()
     call converted%release()
   end subroutine

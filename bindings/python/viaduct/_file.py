@@ -272,7 +272,7 @@ def read(
 ) -> raw.Array:
     if astype is not None:
         source = _part(file, offset, shape, dtype) if shape is not None or dtype is not None or offset != 0 else file
-        return read(_converted(source, astype, casting=casting), dst, device=device, stream=stream)
+        return read(_astype(source, astype, casting=casting), dst, device=device, stream=stream)
     if dst is None:
         number, extents, info = _content(file, shape, dtype, offset)
         dst = raw.empty(extents, number, device=device)
@@ -303,28 +303,20 @@ def astype(
     offset: Any = None,
     scale_axis: int = 0,
 ) -> raw.File:
-    return _converted(
-        file,
-        dtype,
-        casting=casting,
-        overflow=overflow,
-        byteorder=byteorder,
-        scale=scale,
-        offset=offset,
-        scale_axis=scale_axis,
-    )
-
-
-def _converted(file: raw.File, dtype: object, *, scale_axis: int = 0, **words: Any) -> raw.File:
     number = raw._dtype_number("File.astype", dtype)
-    _, extents, _ = _content(file)
-    source = file if _has_axes(file) else window_at(file, 0, _content(file)[0], extents)
+    own, extents, _ = _content(file)
+    source = file if _has_axes(file) else window_at(file, 0, own, extents)
     given = source._given or _Given(None, None)
     axes = given.axes if given.axes is not None else tuple(range(len(extents)))
-    options, _numbers = _conversion.options("File.astype", axes, scale_axis, **words)
+    words = {"casting": casting, "overflow": overflow, "byteorder": byteorder}
+    options, _numbers = _conversion.options("File.astype", axes, scale_axis, scale=scale, offset=offset, **words)
     made = raw.via_file_convert(source, number, options)
     made._set_given(_Given(number, extents, axes, given.path, given.mode))
     return made
+
+
+# read() has an argument of that name.
+_astype = astype
 
 
 def write(file: raw.File, src: Any, offset: int = 0, *, stream: Any = None) -> None:

@@ -90,4 +90,11 @@ constexpr ScalarKind raw_kind(int32_t bytes) {
                         : ScalarKind::UInt64;
 }
 
+// Returns a conversion of elements to the same ones.
+constexpr ElementConversion unchanged(int32_t bytes) { return {raw_kind(bytes), raw_kind(bytes), 0, false}; }
+
+constexpr bool changes_nothing(const ElementConversion &elements) {
+    return elements.dst == elements.src && elements.swap_bytes == 0 && elements.affine == nullptr;
+}
+
 }  // namespace via

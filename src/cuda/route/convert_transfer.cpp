@@ -29,9 +29,6 @@ Status launch_part(const Transfer &transfer, const ElementLoops &loops, const El
                                 [&](const ResolvedStream &home) { return launch_convert(loops, elements, home); });
 }
 
-// Returns a conversion of elements to the same ones, in whatever byte order.
-ElementConversion unchanged(int32_t bytes) { return {raw_kind(bytes), raw_kind(bytes), 0, false}; }
-
 // The elements as they cross a link: the narrower ones of both arrays.
 class PackedElements final : public PackedItems {
 public:

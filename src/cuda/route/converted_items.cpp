@@ -15,8 +15,6 @@ namespace {
 // Rows that a device brings together at a time: enough to keep it busy, in little memory.
 constexpr int64_t kPartBytes = int64_t{32} << 20;
 
-ElementConversion unchanged(int32_t bytes) { return {raw_kind(bytes), raw_kind(bytes), 0, false}; }
-
 int32_t link_bytes(const ElementConversion &elements) {
     return std::min(bytes_of(elements.dst), bytes_of(elements.src));
 }
@@ -37,10 +35,6 @@ ConvertedRows before_link(const ConvertedRows &rows) {
 
 ConvertedRows after_link(const ConvertedRows &rows) {
     return is_no_wider(rows.elements) ? with_elements(rows, unchanged(link_bytes(rows.elements))) : rows;
-}
-
-bool changes_nothing(const ElementConversion &elements) {
-    return elements.dst == elements.src && elements.swap_bytes == 0 && elements.affine == nullptr;
 }
 
 Status launch_rows(const Transfer &transfer, const IndexedRows &rows, const ResolvedStream &stream) {
