@@ -88,7 +88,8 @@ Status plan_elements(via_array *array, int32_t file_dtype, via_convert_options o
     VIA_TRY(make_layout_like(array, file_dtype, there.out()));
     via_array *dst = is_read ? array : there.get();
     via_array *src = is_read ? there.get() : array;
-    options.byte_order = swaps && (is_read || dst->dtype == src->dtype) ? kOtherByteOrder : VIA_BYTE_ORDER_NATIVE;
+    const bool only_swaps = dst->dtype == src->dtype && !is_affine(options);
+    options.byte_order = swaps && (is_read || only_swaps) ? kOtherByteOrder : VIA_BYTE_ORDER_NATIVE;
     VIA_TRY(check_convert_request(dst, src, options));
     VIA_TRY(out_conversion->plan.make(dst, src, options, is_read ? LoopOrder::OfSrc : LoopOrder::OfDst));
     const int64_t parts = array->size > 0 ? out_conversion->plan.loops().count / array->size : 1;

@@ -123,6 +123,16 @@ def test_scales_and_offsets_go_along_an_axis_of_the_file(tmp_path, order):
             file.astype("f4", scale=[])
 
 
+@pytest.mark.parametrize("dtype", ["<f4", ">f4"])
+def test_numbers_of_one_dtype_are_scaled_in_both_directions(tmp_path, dtype):
+    path = save(tmp_path / "numbers.npy", np.arange(12, dtype=dtype).reshape(3, 4))
+    with via.open(path, "r+") as file:
+        part = file.astype("f4", scale=2, offset=1)
+        assert np.array_equal(np.asarray(part.read()), np.arange(12).reshape(3, 4) * 2 + 1)
+        part.write(np.full((3, 4), 5, "f4"))
+    assert np.array_equal(np.load(path), np.full((3, 4), 11)) and np.load(path).dtype == np.dtype(dtype)
+
+
 def test_a_file_that_converts_says_so(tmp_path):
     path = save(tmp_path / "numbers.npy", np.arange(6, dtype=">f8").reshape(2, 3))
     with via.open(path) as file:
