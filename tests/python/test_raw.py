@@ -166,6 +166,8 @@ def test_every_int64_parameter_takes_more_than_32_bits(tmp_path: Path) -> None:
     note("via_archive_array", "number")
     assert str(BIG) in message_of(raw.via_archive_slice, archive, BIG, 0, 0, 0)
     note("via_archive_slice", "number")
+    assert str(BIG) in message_of(raw.via_archive_convert, archive, BIG, raw.VIA_FLOAT32, None)
+    note("via_archive_convert", "number")
     (tmp_path / "one.safetensors").write_bytes(
         (64).to_bytes(8, "little") + b'{"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'.ljust(64) + b"1"
     )
