@@ -174,14 +174,16 @@ int32_t ArchiveReader::workers() const {
     int32_t most = 1;
     int64_t sum = 0;
     for (size_t i = 0; i < segments_.size();) {
-        const size_t first = i;
-        while (i < segments_.size() && segments_[i].file == segments_[first].file) {
-            ++i;
+        const int32_t file = segments_[i].file;
+        int64_t begin = segments_[i].offset;
+        int64_t end = begin;
+        // What a device converts comes last, wherever it is in the file.
+        for (; i < segments_.size() && segments_[i].file == file; ++i) {
+            begin = std::min(begin, segments_[i].offset);
+            end = std::max(end, segments_[i].offset + segments_[i].nbytes);
         }
-        const Segment &last = segments_[i - 1];
-        const int64_t offset = segments_[first].offset;
-        const int32_t here = sources_[static_cast<size_t>(last.file)]->io.readers(
-            offset, std::min(last.offset + last.nbytes - offset, buffer_->size));
+        const int32_t here =
+            sources_[static_cast<size_t>(file)]->io.readers(begin, std::min(end - begin, buffer_->size));
         most = std::max(most, here);
         sum += here;
     }

@@ -9,7 +9,7 @@
 namespace via {
 namespace {
 
-// A conversion on a device is a launch, and waits: the host converts what is less.
+// Each conversion on a device is a launch: the host converts what is less.
 constexpr int64_t kLeastOnDevice = int64_t{1} << 20;
 
 Status check_options(const via_convert_options &options) {
