@@ -137,7 +137,7 @@ static void reap(pid_t child) {
 static void a_child_that_ends_leaves_a_made_file_to_its_parent(void **state) {
     (void)state;
     via_file *file = create_with("made", VIA_UINT8, 1, SHAPE(BYTES), &whole);
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     if (child == 0) {
         alarm(20);
         CHECK(write_bytes(file, 0, 8, 3) == VIA_ERROR_FORKED);
@@ -156,7 +156,7 @@ static pid_t shared_child;
 
 /* Everything that a child may do with the file; it ends itself if it hangs. */
 static void fork_and_use_the_file(void) {
-    shared_child = fork();
+    shared_child = fork_child();
     if (shared_child != 0) {
         return;
     }
@@ -172,7 +172,7 @@ static void fork_and_use_the_file(void) {
 }
 
 static void fork_and_write_the_file(void) {
-    shared_child = fork();
+    shared_child = fork_child();
     if (shared_child != 0) {
         return;
     }
@@ -415,7 +415,7 @@ static void processes_that_write_one_file_lose_nothing_either(void **state) {
     snprintf(contended, sizeof contended, "%s", put_file("contended", "\0\0\0\0", WRITERS));
     pid_t children[WRITERS];
     for (int32_t i = 0; i < WRITERS; ++i) {
-        children[i] = fork();
+        children[i] = fork_child();
         if (children[i] == 0) {
             alarm(60);
             write_own_byte(&i);

@@ -140,7 +140,7 @@ static inline int is_root(void) { return geteuid() == 0; }
 
 /* Runs as another user, in a child; returns what it exits with. */
 static inline int as_other_user(const gid_t *groups, int32_t count, void (*body)(void)) {
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     if (child == 0) {
         CHECK(setgroups((size_t)count, groups) == 0);
         CHECK(setresgid(OTHER, OTHER, OTHER) == 0 && setresuid(OTHER, OTHER, OTHER) == 0);

@@ -19,7 +19,7 @@
 
 /* Runs `body` in another process; 0 if every check of it held, or the signal that ended it, negative. */
 static int elsewhere(void (*body)(void *context), void *context) {
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     assert_true(child >= 0);
     if (child == 0) {
         body(context);
@@ -154,7 +154,7 @@ static exporter start_exporter(void) {
     int in[2];
     exporter made = {0};
     assert_int_equal(pipe(out) + pipe(in), 0);
-    made.process = fork();
+    made.process = fork_child();
     if (made.process == 0) {
         close(out[0]);
         close(in[1]);

@@ -83,7 +83,7 @@ static int await_end(pid_t process, int most_ms) {
 }
 
 static pid_t start(void (*body)(void)) {
-    const pid_t process = fork();
+    const pid_t process = fork_child();
     if (process == 0) {
         body();
     }

@@ -38,7 +38,7 @@ static via_array *whole(unsigned char *bytes) {
 /* The wait status of a process of its own. */
 static int run_alone(void (*body)(void)) {
     fflush(NULL);
-    const pid_t process = fork();
+    const pid_t process = fork_child();
     if (process == 0) {
         alarm(patience_s);
         body();
@@ -380,7 +380,7 @@ static void every_callback_may_use_the_library(void **state) {
 }
 
 static void fork_in_callback(void *context) {
-    const pid_t process = fork();
+    const pid_t process = fork_child();
     if (process == 0) {
         alarm(patience_s);
         atomic_store(&called, 0);

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../capi/child.h"
 #include "pending_copy.h"
 
 /* Slices of one array to slices of another, both of a device: enough for a table, or so few that they travel along. */
@@ -314,7 +315,7 @@ static void a_forked_child_can_let_a_batch_go_that_its_parent_runs(void **state)
     hold(native);
     keep_busy(native);
     ok(via_batch_run(of.batch, wrap_native(native, 0)));
-    const pid_t pid = fork();
+    const pid_t pid = fork_child();
     if (pid == 0) {
         _exit(child_of(&of, &released));
     }

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../capi/child.h"
 #include "pending_copy.h"
 
 static void copy_raw(place dst, place src) {
@@ -114,7 +115,7 @@ static void a_forked_child_copies_host_memory_only(void **state) {
     (void)state;
     pair both = new_pair(DEVICE, PAGEABLE, 100);
     ok(via_copy(both.dst.array, both.src.array));
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     if (child == 0) {
         run_forked_child(&both);
     }

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../capi/child.h"
 #include "support.h"
 
 static via_device_properties describe(int32_t device_type, int32_t device_id) {
@@ -191,7 +192,7 @@ static void fork_after_use(void) {
     ok(via_empty(memory, VIA_UINT8, 1, SHAPE(64), NULL, &array));
     atomic_int released = 0;
     via_array *borrowed = wrap_device(device_memory(64), 64, &released);
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     assert_true(child >= 0);
     if (child == 0) {
         int wrong = look_in_child(memory);

@@ -176,7 +176,7 @@ static void fork_while_loading(void) {
     while ((pipe = open(path_of("driver"), O_WRONLY | O_NONBLOCK)) < 0) {
         sched_yield();
     }
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     if (child == 0) {
         via_stream *stream = NULL;
         alarm(30);

@@ -74,7 +74,7 @@ static void in_a_fresh_process(void) {
     ok(via_array_record_stream(given.array, given.foreign));
     ok(via_array_set_ready(given.array, given.foreign));
     const int64_t calls = on_fake_driver() ? fake(fake_call_count)(NULL) : 0;
-    const pid_t pid = fork();
+    const pid_t pid = fork_child();
     assert_true(pid >= 0);
     if (pid == 0) {
         child(&given, calls);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../capi/child.h"
 #include "memory_support.h"
 
 enum { large = (8 << 20) + 4321 };
@@ -222,7 +223,7 @@ static void fork_next_to_a_large_block(void) {
     via_array *array = make_pinned(large);
     char *bytes = via_array_data(array);
     fill_pattern(bytes, large, 5);
-    const pid_t pid = fork();
+    const pid_t pid = fork_child();
     assert_true(pid >= 0);
     if (pid == 0) {
         _exit(release_in_child(array, bytes));
@@ -240,7 +241,7 @@ static void fork_next_to_a_large_block(void) {
 static int pages_are_kept_from_children(void) {
     char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(page != MAP_FAILED && madvise(page, 4096, MADV_DONTFORK) == 0);
-    const pid_t pid = fork();
+    const pid_t pid = fork_child();
     if (pid == 0) {
         _exit(is_mapped(page));
     }

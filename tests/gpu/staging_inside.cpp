@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "../capi/child.h"
 #include "../repeats.h"
 #include "staging_inside.hpp"
 
@@ -324,7 +325,7 @@ void a_reset_of_the_primary_context_makes_a_new_ring(void **) {
 void a_forked_child_is_refused(void **) {
     const OnDevice device(kMiB);
     std::vector<uint8_t> host(kMiB);
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     if (child == 0) {
         via::Fence *fence = nullptr;
         const via::Status status =

@@ -218,7 +218,7 @@ static void fork_amid_tasks(void) {
     via_task *running = submit(&both, wrap_native(native, 0));
     via_task *ended = submit(&other, NULL);
     ok(via_task_wait(ended));
-    const pid_t pid = fork();
+    const pid_t pid = fork_child();
     assert_true(pid >= 0);
     if (pid == 0) {
         alarm(20);
