@@ -58,6 +58,40 @@ void every_piece_of_work_is_done_once(void **) {
     assert_int_equal(via::helper_count(), 4);
 }
 
+// Who began with which index: each waits in its first until both have begun.
+struct Beginnings {
+    const pthread_t caller = pthread_self();
+    std::atomic<int64_t> of_caller{-1};
+    std::atomic<int64_t> of_helper{-1};
+};
+
+void note_beginning(void *context, int64_t index) {
+    auto *begun = static_cast<Beginnings *>(context);
+    int64_t none = -1;
+    auto &mine = pthread_equal(begun->caller, pthread_self()) != 0 ? begun->of_caller : begun->of_helper;
+    mine.compare_exchange_strong(none, index);
+    for (int i = 0; i < 10000 && (begun->of_caller < 0 || begun->of_helper < 0); ++i) {
+        usleep(1000);
+    }
+}
+
+void each_thread_begins_with_its_own_part(void **) {
+    for (int32_t round = 0; round < 20; ++round) {
+        Beginnings begun;
+        via::parallel_for(100, 2, note_beginning, &begun);
+        assert_int_equal(begun.of_caller.load(), 0);
+        assert_int_equal(begun.of_helper.load(), 50);
+    }
+}
+
+void more_threads_than_parts_do_all_once(void **) {
+    Counts counts(1000);
+    via::parallel_for(1000, 40, count_one, &counts);
+    for (const auto &times : counts.each) {
+        assert_int_equal(times.load(), 1);
+    }
+}
+
 struct Meeting {
     std::atomic<int32_t> arrived{0};
     int32_t expected;
@@ -238,6 +272,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(where_no_thread_can_be_had_the_caller_copies_alone),
         cmocka_unit_test(every_piece_of_work_is_done_once),
+        cmocka_unit_test(each_thread_begins_with_its_own_part),
         cmocka_unit_test(short_jobs_from_many_callers_are_done_once),
         cmocka_unit_test(two_jobs_at_once_have_helpers_each),
         cmocka_unit_test(a_thread_with_a_small_stack_copies),
@@ -246,6 +281,7 @@ int main() {
         cmocka_unit_test(the_number_of_threads_may_change_while_copies_run),
         cmocka_unit_test(a_forked_child_copies_with_threads_of_its_own),
         cmocka_unit_test(a_fork_amid_copies_of_other_threads_leaves_a_child_that_copies),
+        cmocka_unit_test(more_threads_than_parts_do_all_once),
         cmocka_unit_test(a_process_may_exit_amid_a_copy),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

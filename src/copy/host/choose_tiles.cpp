@@ -17,6 +17,7 @@ constexpr int64_t kOneTile = int64_t{128} << 10;
 // What a further thread is woken for at least, and the copy that two share: how long it takes decides when it runs.
 constexpr int64_t kBytesPerThread = int64_t{256} << 10;
 constexpr int64_t kLeastShared = int64_t{256} << 10;
+constexpr int64_t kLeastSharedRun = int64_t{512} << 10;
 
 // From here on a permute of short sides gains from a scratch: the second-level cache does not hold it.
 constexpr int64_t kLargeBytes = int64_t{2} << 20;
@@ -215,7 +216,13 @@ void split_for_threads(const TileProblem &problem, int32_t threads, Tile *tile) 
     if (threads == 1 || parts == 1) {
         return;
     }
-    const auto part_of_axis = [&](int32_t axis) { return (tile->extent[axis] - 1) / parts + 1; };
+    // Whole registers of elements that are near each other.
+    const auto part_of_axis = [&](int32_t axis) {
+        const int64_t part = (tile->extent[axis] - 1) / parts + 1;
+        const int64_t whole =
+            nearest(problem.axes[axis]) < kLineBytes ? kLineBytes / std::min(problem.item, kLineBytes) : 1;
+        return std::min((part + whole - 1) / whole * whole, tile->extent[axis]);
+    };
     int32_t best = 0;
     for (int32_t i = 1; i < problem.ndim; ++i) {
         const int64_t span = part_of_axis(i) * nearest(problem.axes[i]);
@@ -272,6 +279,22 @@ void add_loops(Plan *plan) {
     }
 }
 
+// Threads begin with parts of the outermost loop: lets it be the one along which dst moves most. Where two threads
+// write near each other, what the processor reads ahead takes lines from the cache of the other. Of what no cache
+// holds, none are left to take.
+void part_dst(Plan *plan) {
+    if (plan->threads == 1 || plan->loop_ndim < 2 || plan->nbytes > streaming_bytes() / 2) {
+        return;
+    }
+    int32_t best = plan->loop_ndim - 1;
+    for (int32_t i = 0; i < plan->loop_ndim; ++i) {
+        const Axis &axis = plan->loops[i].axis;
+        const bool divides = axis.extent >= plan->threads;
+        best = divides && axis.dst_step > plan->loops[best].axis.dst_step ? i : best;
+    }
+    std::rotate(plan->loops + best, plan->loops + best + 1, plan->loops + plan->loop_ndim);
+}
+
 // All of it as one tile.
 void cover(Plan *plan) {
     plan->streaming = plan->by_rows = plan->squeezes = false;
@@ -304,12 +327,13 @@ void cut(Plan *plan, bool streaming, int32_t threads) {
     }
     plan->streaming = streaming && can_stream(*plan);
     add_loops(plan);
+    part_dst(plan);
 }
 
 }  // namespace
 
 void choose_tiles(Plan *plan) {
-    if (plan->nbytes < kLeastShared) {
+    if (plan->nbytes < (plan->ndim > 0 ? kLeastShared : kLeastSharedRun)) {
         cut(plan, false, 1);
         return;
     }

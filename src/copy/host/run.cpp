@@ -167,7 +167,7 @@ void run_share(void *context, int64_t index) {
 
 // Returns whether waking a thread for so much time of the caller's is worth it.
 bool is_worth_waking(std::chrono::nanoseconds rest) {
-    constexpr std::chrono::microseconds kAwake{8};
+    constexpr std::chrono::microseconds kAwake{14};
     constexpr std::chrono::microseconds kAsleep{25};  // waking one takes 6 us of the caller's on a virtual machine
     return rest > (helpers_are_awake() ? kAwake : kAsleep);
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 
 #include "core/base/library_thread.hpp"
@@ -20,29 +21,62 @@
 namespace via {
 namespace {
 
-// Represents a call of parallel_for, on its caller's stack. Helpers use it only between join and leave, and the caller
-// waits for those that have joined.
-struct Job {
-    void (*work)(void *context, int64_t index);
-    void *context;
-    int64_t count;
-    int32_t places;  // for helpers that may still join
-    std::atomic<int64_t> next{0};
-    std::atomic<int32_t> helpers{0};
-    std::atomic<bool> was_helped{false};
-    Job *following = nullptr;
+// The parts that the indices of a job are cut into, each with a thread that begins there.
+constexpr int32_t kMostParts = 16;
 
-    // Returns whether there was any work left.
-    bool run() {
-        int64_t i = next.fetch_add(1, std::memory_order_relaxed);
-        const bool any = i < count;
-        for (; i < count; i = next.fetch_add(1, std::memory_order_relaxed)) {
-            work(context, i);
+// Adjacent indices, from which threads take one after another. On a line of its own: one thread takes most of them.
+struct alignas(64) Part {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+
+    bool has_work() const { return next.load(std::memory_order_relaxed) < end; }
+};
+
+// Represents a call of parallel_for, on its caller's stack. Helpers use it only between join and leave, and the caller
+// waits for those that have joined. A thread begins with its own part, the same in each job of as many parts: what it
+// touched before is in its caches, or in its node's memory. Then it goes on with the parts of the others.
+struct Job {
+    Job(int64_t count, int32_t threads, void (*call)(void *, int64_t), void *argument)
+        : work(call),
+          context(argument),
+          places(static_cast<int32_t>(std::min<int64_t>(threads, count)) - 1),
+          num_parts(std::clamp(places + 1, 1, kMostParts)) {
+        for (int32_t i = 0; i < num_parts; ++i) {
+            parts[i].next.store(count * i / num_parts, std::memory_order_relaxed);
+            parts[i].end = count * (i + 1) / num_parts;
+        }
+    }
+
+    // Calls the work for what is left, beginning with the thread's own part. Returns whether there was any. Callers are
+    // number 0.
+    bool run(int32_t number) {
+        const int32_t own = number == 0 ? 0 : 1 + (number - 1) % (num_parts - 1);
+        bool any = false;
+        for (int32_t i = 0; i < num_parts; ++i) {
+            Part &part = parts[(own + i) % num_parts];
+            while (part.has_work()) {
+                const int64_t index = part.next.fetch_add(1, std::memory_order_relaxed);
+                if (index < part.end) {
+                    work(context, index);
+                    any = true;
+                }
+            }
         }
         return any;
     }
 
-    bool has_work() const { return places > 0 && next.load(std::memory_order_relaxed) < count; }
+    bool has_work() const {
+        return places > 0 && std::any_of(parts, parts + num_parts, [](const Part &part) { return part.has_work(); });
+    }
+
+    void (*work)(void *context, int64_t index);
+    void *context;
+    int32_t places;  // for helpers that may still join
+    int32_t num_parts;
+    std::atomic<int32_t> helpers{0};
+    std::atomic<bool> was_helped{false};
+    Job *following = nullptr;
+    Part parts[kMostParts];
 };
 
 // Statically initialised and never destroyed: helpers use it until the process ends.
@@ -51,6 +85,7 @@ struct Pool {
     Job *jobs = nullptr;
     int32_t helpers = 0;
     int32_t asleep = 0;
+    uint64_t numbers = 0;  // a bit for each that a helper has; those beyond share the last
     // Counts posts: a helper that has just finished polls for the next job without the mutex. Helpers sleep on this
     // futex rather than on a condition: one call wakes as many as are needed, and none of them queues for the mutex.
     // std::atomic::wait has no timeout, and idle helpers must end.
@@ -65,6 +100,7 @@ void forget_helpers() {
     pool.jobs = nullptr;
     pool.helpers = 0;
     pool.asleep = 0;
+    pool.numbers = 0;
 }
 
 ForkSafeMutex mutex(forget_helpers);
@@ -135,15 +171,30 @@ void leave_job(Job *job) {
     }
 }
 
+// Returns the lowest number that no other helper has, from 1 on.
+int32_t take_number() {
+    const std::lock_guard lock(mutex);
+    const int32_t number = std::min(std::countr_one(pool.numbers), 63);
+    pool.numbers |= pool.numbers + 1;
+    return number + 1;
+}
+
+void give_back_number(int32_t number) {
+    const std::lock_guard lock(mutex);
+    pool.numbers &= ~(uint64_t{1} << (number - 1));
+}
+
 void help() {
+    const int32_t number = take_number();
     uint32_t seen = 0;
     while (Job *job = join_job(&seen)) {
-        if (job->run()) {
+        if (job->run(number)) {
             job->was_helped.store(true, std::memory_order_relaxed);
         }
         leave_job(job);
         (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; }, kSpins);
     }
+    give_back_number(number);
 }
 
 // Call with the mutex held.
@@ -227,7 +278,7 @@ Clock::duration run_with_helpers(Job *job) {
     constexpr std::chrono::microseconds kWaking{6};
     constexpr std::chrono::microseconds kUsualWait{20};
     post(job);
-    job->run();
+    job->run(0);
     const Clock::time_point end = Clock::now();
     withdraw(job);
     wait_for_helpers(job);
@@ -239,12 +290,9 @@ Clock::duration run_with_helpers(Job *job) {
 
 void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, int64_t index), void *context,
                   Length length) {
-    Job job{.work = work,
-            .context = context,
-            .count = count,
-            .places = static_cast<int32_t>(std::min<int64_t>(threads, count)) - 1};
+    Job job(count, threads, work, context);
     if (job.places <= 0 || (length == Length::Brief && backoff.holds())) {
-        job.run();
+        job.run(0);
         return;
     }
     const Clock::duration lost = run_with_helpers(&job);
