@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,13 @@
 
 namespace via {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long a helper runs before it lets another thread have its processor, holding no work: there are such threads, as
+// other libraries' poll for milliseconds after each of their calls. A scheduler that interrupts a helper at work lets
+// its caller wait as long.
+constexpr std::chrono::milliseconds kTurn{1};
 
 // The parts that the indices of a job are cut into, each with a thread that begins there.
 constexpr int32_t kMostParts = 16;
@@ -47,14 +55,17 @@ struct Job {
         }
     }
 
-    // Calls the work for what is left, beginning with the thread's own part. Returns whether there was any. Callers are
-    // number 0.
-    bool run(int32_t number) {
+    // Calls the work for what is left, until `end`, beginning with the thread's own part. Returns whether there was
+    // any. Callers are number 0.
+    bool run(int32_t number, Clock::time_point end) {
         const int32_t own = number == 0 ? 0 : 1 + (number - 1) % (num_parts - 1);
         bool any = false;
         for (int32_t i = 0; i < num_parts; ++i) {
             Part &part = parts[(own + i) % num_parts];
             while (part.has_work()) {
+                if (any && Clock::now() >= end) {
+                    return true;
+                }
                 const int64_t index = part.next.fetch_add(1, std::memory_order_relaxed);
                 if (index < part.end) {
                     work(context, index);
@@ -126,6 +137,25 @@ void wake_helpers(int32_t count) {
     (void)syscall(SYS_futex, &pool.posts, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
+// When a helper is to let others have its processor.
+class Turn {
+public:
+    Turn() { begin(); }
+
+    void begin() { end_ = Clock::now() + kTurn; }
+    Clock::time_point end() const { return end_; }
+
+    void yield_if_over() {
+        if (Clock::now() >= end_) {
+            sched_yield();
+            begin();
+        }
+    }
+
+private:
+    Clock::time_point end_;
+};
+
 // Joins a job that has work, if there is one, and stores the number of posts seen.
 Job *try_join(uint32_t *out_posts) {
     const std::lock_guard lock(mutex);
@@ -152,20 +182,22 @@ bool wake_up(bool posted) {
 }
 
 // Sleeps until there is work, and joins it; nullptr if the thread is to end.
-Job *join_job(uint32_t *out_posts) {
+Job *join_job(uint32_t *out_posts, Turn *turn) {
     Job *job = try_join(out_posts);
     while (job == nullptr) {
         if (!wake_up(sleep_until_posted(*out_posts))) {
             return nullptr;
         }
+        turn->begin();
         job = try_join(out_posts);
     }
     return job;
 }
 
-// The caller ends the job as soon as no helper is left.
+// Another helper may take this one's place, or the same later. The caller ends the job as soon as none is left.
 void leave_job(Job *job) {
     const std::lock_guard lock(mutex);
+    job->places++;
     if (job->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         pthread_cond_broadcast(&pool.left);
     }
@@ -187,11 +219,13 @@ void give_back_number(int32_t number) {
 void help() {
     const int32_t number = take_number();
     uint32_t seen = 0;
-    while (Job *job = join_job(&seen)) {
-        if (job->run(number)) {
+    Turn turn;
+    while (Job *job = join_job(&seen, &turn)) {
+        if (job->run(number, turn.end())) {
             job->was_helped.store(true, std::memory_order_relaxed);
         }
         leave_job(job);
+        turn.yield_if_over();
         (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; }, kSpins);
     }
     give_back_number(number);
@@ -254,8 +288,6 @@ void wait_for_helpers(Job *job) {
     }
 }
 
-using Clock = std::chrono::steady_clock;
-
 // Lets callers work alone for some time after helpers were of no use: where other threads keep the processors busy, a
 // helper comes late, or holds its share up. That time is a multiple of what was lost, which bounds the loss.
 struct Backoff {
@@ -278,7 +310,7 @@ Clock::duration run_with_helpers(Job *job) {
     constexpr std::chrono::microseconds kWaking{6};
     constexpr std::chrono::microseconds kUsualWait{20};
     post(job);
-    job->run(0);
+    job->run(0, Clock::time_point::max());
     const Clock::time_point end = Clock::now();
     withdraw(job);
     wait_for_helpers(job);
@@ -292,7 +324,7 @@ void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, in
                   Length length) {
     Job job(count, threads, work, context);
     if (job.places <= 0 || (length == Length::Brief && backoff.holds())) {
-        job.run(0);
+        job.run(0, Clock::time_point::max());
         return;
     }
     const Clock::duration lost = run_with_helpers(&job);
