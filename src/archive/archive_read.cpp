@@ -17,7 +17,7 @@
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
-#include "core/base/thread_state.hpp"
+#include "core/base/last_error.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/convert_transfer.hpp"
 #include "cuda/device.hpp"
@@ -460,12 +460,7 @@ Status ArchiveReader::move(via_task *task, Fence **out_fence) {
     int32_t count = fences[0] != nullptr ? 1 : 0;
     status = status == VIA_OK ? move_to_convert(task, &fences[count]) : status;
     count += fences[count] != nullptr ? 1 : 0;
-    const ErrorRecord failure = thread_state().record();
-    const Status joined = join_or_wait(fences, count, out_fence);
-    if (status != VIA_OK) {
-        thread_state().record() = failure;
-    }
-    return status != VIA_OK ? status : joined;
+    return first_failure(status, [&] { return join_or_wait(fences, count, out_fence); });
 }
 
 // A device may still read slots after a change was found: the fence is stored on failure too.
@@ -500,8 +495,7 @@ Status read_archive(via_archive *archive, via_array *buffer, via_stream *stream)
     VIA_TRY(await_transfer(buffer, stream));
     UniqueFence fence;
     const Status status = reader.run(nullptr, fence.out());
-    const Status waited = fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
-    return status != VIA_OK ? status : waited;
+    return first_failure(status, [&] { return fence.get() != nullptr ? fence.get()->wait() : VIA_OK; });
 }
 
 Status submit_archive(via_archive *archive, via_array *buffer, via_stream *stream, via_task **out_task) {

@@ -11,6 +11,7 @@
 #include "core/array/access_tracker_many.hpp"
 #include "core/array/memory.hpp"
 #include "core/async/task.hpp"
+#include "core/base/last_error.hpp"
 #include "cuda/cuda_memory.hpp"
 #include "cuda/device.hpp"
 #include "file/atomic_replace.hpp"
@@ -131,8 +132,7 @@ Status GatherBuffer::queue(via_array *slab, char *to) {
 Status GatherBuffer::settle() {
     Status status = VIA_OK;
     for (Queued &copy : queued_) {
-        const Status waited = copy.fence.get() != nullptr ? copy.fence.get()->wait() : VIA_OK;
-        status = status != VIA_OK ? status : waited;
+        status = first_failure(status, [&] { return copy.fence.get() != nullptr ? copy.fence.get()->wait() : VIA_OK; });
     }
     queued_.clear();
     return status;

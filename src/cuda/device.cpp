@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/base/last_error.hpp"
 #include "core/base/text_buffer.hpp"
-#include "core/base/thread_state.hpp"
 #include "cuda/driver/context.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/staging/staging.hpp"
@@ -105,10 +105,8 @@ Status make_kernels_ready(int32_t device_id) {
 }  // namespace
 
 bool loads_kernels(int32_t device_id) {
-    const ErrorRecord before = thread_state().record();
-    const bool loaded = make_kernels_ready(device_id) == VIA_OK && runs_kernels(device_id);
-    thread_state().record() = before;
-    return loaded;
+    const LastErrorKeeper scope;
+    return make_kernels_ready(device_id) == VIA_OK && runs_kernels(device_id);
 }
 
 bool is_built() { return true; }

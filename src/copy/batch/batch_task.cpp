@@ -12,7 +12,7 @@
 #include "core/async/fence.hpp"
 #include "core/async/task.hpp"
 #include "core/base/checked.hpp"
-#include "core/base/thread_state.hpp"
+#include "core/base/last_error.hpp"
 
 namespace via {
 namespace {
@@ -101,12 +101,7 @@ Status BatchWork::run_work(TaskWork *work, via_task *task, Fence **out_fence) {
     auto *batch = static_cast<BatchWork *>(work);
     int32_t fences = 0;
     const Status status = copy_all(batch, task, &fences);
-    const ErrorRecord failure = thread_state().record();
-    const Status joined = join_or_wait(batch->fences, fences, out_fence);
-    if (status != VIA_OK) {
-        thread_state().record() = failure;
-    }
-    return status != VIA_OK ? status : joined;
+    return first_failure(status, [&] { return join_or_wait(batch->fences, fences, out_fence); });
 }
 
 bool same_place(via_array *a, via_array *b) { return a->device_type == b->device_type && a->device_id == b->device_id; }

@@ -12,7 +12,6 @@
 #include "core/base/cached_objects.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/layout/axes.hpp"
-#include "core/system/thread_count.hpp"
 
 namespace via {
 namespace {
@@ -25,13 +24,6 @@ constexpr int64_t kBlockBytes = int64_t{128} << 10;
 
 // Shorter rows are not worth a call each.
 constexpr int64_t kLeastRow = 32;
-
-// What a thread takes at a time, and what one is woken for at least.
-constexpr int64_t kShareBytes = int64_t{256} << 10;
-constexpr int64_t kBytesPerThread = int64_t{512} << 10;
-
-// Between two of these a task can be stopped.
-constexpr int64_t kPieceBytes = int64_t{8} << 20;
 
 struct Scratch {
     alignas(kLineBytes) char src[kBlockBytes];
@@ -305,8 +297,7 @@ public:
         const int64_t row = by_rows_ ? block_[0] * converter_.dst_bytes() : 0;
         const int64_t least = streaming == Streaming::OfLarge ? streaming_bytes() : 0;
         streaming_ = streaming != Streaming::Never && row >= kLeastStreamedRun && nbytes() >= least;
-        const int64_t worth = loops.count * item / kBytesPerThread;
-        threads_ = static_cast<int32_t>(std::clamp<int64_t>(worth, 1, num_threads()));
+        threads_ = threads_worth(loops.count * item);
         share_ = std::max<int64_t>(kShareBytes / std::max<int64_t>(loops.count * item / total_, 1), 1);
     }
 
@@ -337,22 +328,7 @@ public:
 
     // Shares them among threads.
     void run_shared(int64_t first, int64_t last) const {
-        if (threads_ == 1 || last - first <= share_) {
-            run(first, last);
-            return;
-        }
-        struct Shares {
-            const Blocks &blocks;
-            int64_t first;
-            int64_t last;
-        } shares{*this, first, last};
-        parallel_for((last - first - 1) / share_ + 1, threads_,
-                     [](void *context, int64_t index) {
-                         const auto &all = *static_cast<const Shares *>(context);
-                         const int64_t from = all.first + index * all.blocks.share_;
-                         all.blocks.run(from, std::min(from + all.blocks.share_, all.last));
-                     },
-                     &shares);
+        parallel_ranges(first, last, share_, threads_, [this](int64_t from, int64_t to) { run(from, to); });
     }
 
     void describe(ConvertShape *out_shape) const {
@@ -505,18 +481,8 @@ Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &ele
                          via_task *task) {
     count(Counter::PlannedRoutes, 1);
     const Blocks blocks(loops, elements, Streaming::OfLarge);
-    const int64_t block_bytes = std::max<int64_t>(blocks.nbytes() / blocks.total(), 1);
-    const int64_t step = std::max<int64_t>(kPieceBytes / block_bytes, 1);
-    for (int64_t first = 0; first < blocks.total(); first += step) {
-        if (is_cancelled(task)) {
-            return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes",
-                        as_printed(first * block_bytes), as_printed(blocks.nbytes()));
-        }
-        report_progress(task, done_before + first * block_bytes);
-        blocks.run_shared(first, std::min(first + step, blocks.total()));
-    }
-    report_progress(task, done_before + blocks.nbytes());
-    return VIA_OK;
+    return run_in_pieces(blocks.total(), blocks.nbytes(), done_before, task,
+                         [&](int64_t first, int64_t last) { blocks.run_shared(first, last); });
 }
 
 void convert_part(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count) {

@@ -143,27 +143,12 @@ private:
     int64_t total_ = 1;
 };
 
-// What a thread takes at a time: enough to be worth the taking, and several times each, so that one that is held up
-// does not hold up the copy.
-constexpr int64_t kShareBytes = int64_t{1} << 18;
+// A thread takes several shares of a small copy, so that one that is held up does not hold up the copy.
 constexpr int64_t kLeastShare = int64_t{1} << 15;
 constexpr int64_t kSharesEach = 4;
 
 // From here on any copy takes long enough to wake a thread.
 constexpr int64_t kLongBytes = int64_t{2} << 20;
-
-struct Shares {
-    const Tiles &tiles;
-    int64_t first;
-    int64_t last;
-    int64_t each;
-};
-
-void run_share(void *context, int64_t index) {
-    const auto &shares = *static_cast<const Shares *>(context);
-    const int64_t first = shares.first + index * shares.each;
-    shares.tiles.run(first, std::min(first + shares.each, shares.last));
-}
 
 // Returns whether waking a thread for so much time of the caller's is worth it.
 bool is_worth_waking(std::chrono::nanoseconds rest) {
@@ -172,28 +157,27 @@ bool is_worth_waking(std::chrono::nanoseconds rest) {
     return rest > (helpers_are_awake() ? kAwake : kAsleep);
 }
 
-// Runs the first share alone, and measures it: the time of a byte differs thirtyfold among layouts. Returns whether the
-// rest is worth waking a thread.
-bool run_first_share(Shares *shares) {
+// Runs the first tiles alone, and measures them: the time of a byte differs thirtyfold among layouts. Returns whether
+// the rest is worth waking a thread.
+bool run_first_share(const Tiles &tiles, int64_t each, int64_t last, int64_t *first) {
     const auto start = std::chrono::steady_clock::now();
-    run_share(shares, 0);
+    const int64_t end = std::min(*first + each, last);
+    tiles.run(*first, end);
     const auto took = std::chrono::steady_clock::now() - start;
-    shares->first = std::min(shares->first + shares->each, shares->last);
-    return is_worth_waking(took * (shares->last - shares->first) / shares->each);
+    *first = end;
+    return is_worth_waking(took * (last - end) / each);
 }
 
 // Tiles first to last - 1, on as many threads as the plan says.
 void run_tiles(const Plan &plan, const Tiles &tiles, int64_t first, int64_t last) {
     const int64_t tile_bytes = std::max<int64_t>(plan.nbytes / tiles.total(), 1);
     const int64_t share = std::clamp(plan.nbytes / (plan.threads * kSharesEach), kLeastShare, kShareBytes);
-    Shares shares{tiles, first, last, std::max<int64_t>(share / tile_bytes, 1)};
+    const int64_t each = std::max<int64_t>(share / tile_bytes, 1);
     const bool brief = plan.nbytes < kLongBytes;
-    if (plan.threads == 1 || (brief && !run_first_share(&shares))) {
-        tiles.run(shares.first, last);
-        return;
-    }
-    parallel_for((last - shares.first - 1) / shares.each + 1, plan.threads, run_share, &shares,
-                 brief ? Length::Brief : Length::Long);
+    const bool alone = plan.threads == 1 || (brief && !run_first_share(tiles, each, last, &first));
+    parallel_ranges(
+        first, last, each, alone ? 1 : plan.threads, [&](int64_t from, int64_t to) { tiles.run(from, to); },
+        brief ? Length::Brief : Length::Long);
 }
 
 // The usual small copy: one tile, straight from one array to the other.
@@ -223,35 +207,19 @@ void run_whole(const Plan &plan, bool streaming) {
 // Up to here a run of bytes is copied before anything could be decided about it.
 constexpr int64_t kShortRun = int64_t{4} << 10;
 
-// Between two of these a copy can be stopped.
-constexpr int64_t kPieceBytes = int64_t{8} << 20;
-
-Status cancelled(int64_t done, int64_t total) {
-    return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes", static_cast<long long>(done),
-                static_cast<long long>(total));
-}
-
 // Cut from the outermost axis.
 Status run_bits_in_pieces(const Plan &plan, int64_t done_before, via_task *task) {
     Plan piece = plan;
     Axis &axis = piece.axes[std::max(plan.ndim - 1, 0)];
-    const int64_t extent = plan.ndim > 0 ? axis.extent : 1;
-    const int64_t each = std::max<int64_t>(plan.nbytes / extent, 1);
-    const int64_t step = std::max<int64_t>(kPieceBytes / each, 1);
-    for (int64_t from = 0; from < extent; from += step) {
-        if (is_cancelled(task)) {
-            return cancelled(each * from, plan.nbytes);
-        }
-        report_progress(task, done_before + each * from);
-        if (plan.ndim > 0) {
-            axis.extent = std::min(step, extent - from);
-            piece.dst_bit = plan.dst_bit + from * axis.dst_step;
-            piece.src_bit = plan.src_bit + from * axis.src_step;
-        }
-        run_bits(piece);
-    }
-    report_progress(task, done_before + plan.nbytes);
-    return VIA_OK;
+    return run_in_pieces(plan.ndim > 0 ? axis.extent : 1, plan.nbytes, done_before, task,
+                         [&](int64_t first, int64_t last) {
+                             if (plan.ndim > 0) {
+                                 axis.extent = last - first;
+                                 piece.dst_bit = plan.dst_bit + first * axis.dst_step;
+                                 piece.src_bit = plan.src_bit + first * axis.src_step;
+                             }
+                             run_bits(piece);
+                         });
 }
 
 void finish(const Plan &plan) {
@@ -295,19 +263,12 @@ Status run_copy_in_pieces(Plan *plan, int64_t done_before, via_task *task) {
     }
     choose_tiles(plan);
     const Tiles tiles(*plan);
-    const int64_t tile_bytes = std::max<int64_t>(plan->nbytes / std::max<int64_t>(tiles.total(), 1), 1);
-    const int64_t step = std::max<int64_t>(kPieceBytes / tile_bytes, 1);
-    for (int64_t first = 0; first < tiles.total(); first += step) {
-        const int64_t done = tile_bytes * first;
-        if (is_cancelled(task)) {
-            return cancelled(done, plan->nbytes);
-        }
-        report_progress(task, done_before + done);
-        run_tiles(*plan, tiles, first, std::min(first + step, tiles.total()));
+    const Status status = run_in_pieces(tiles.total(), plan->nbytes, done_before, task,
+                                        [&](int64_t first, int64_t last) { run_tiles(*plan, tiles, first, last); });
+    if (status == VIA_OK) {
+        finish(*plan);
     }
-    finish(*plan);
-    report_progress(task, done_before + plan->nbytes);
-    return VIA_OK;
+    return status;
 }
 
 }  // namespace via

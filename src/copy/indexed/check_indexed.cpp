@@ -117,9 +117,8 @@ Status find_count(const IndexedArguments &arguments, int64_t *out_count) {
                          : check_count("dst", arguments.dst, axis, *out_count);
 }
 
-// Numbers that a thread takes at a time, and that one is woken for at least: it checks one in 1 ns.
+// Numbers that a thread takes at a time: it checks one in 1 ns.
 constexpr int64_t kShare = int64_t{32} << 10;
-constexpr int64_t kPerThread = int64_t{64} << 10;
 
 // Reads numbers of rows into memory of its own, on several threads if they are many.
 class NumberReader {
@@ -128,11 +127,8 @@ public:
         : list_(list), count_(count), extent_(extent), block_(block) {}
 
     void run() {
-        const auto threads = static_cast<int32_t>(std::clamp<int64_t>(count_ / kPerThread, 1, num_threads()));
-        const int64_t shares = (count_ + kShare - 1) / kShare;
-        parallel_for(
-            shares, threads, [](void *self, int64_t index) { static_cast<NumberReader *>(self)->read_share(index); },
-            this);
+        parallel_ranges(0, count_, kShare, threads_worth(count_ * int64_t{sizeof(int64_t)}),
+                        [this](int64_t first, int64_t last) { read(first, last); });
         for (int64_t first = kShare; first < count_; first += kShare) {
             if (block_[first] <= block_[first - 1]) {
                 descends_ = true;
@@ -144,9 +140,7 @@ public:
     bool descends() const { return descends_; }  // some number is not greater than the one before
 
 private:
-    void read_share(int64_t index) {
-        const int64_t first = index * kShare;
-        const int64_t last = std::min(first + kShare, count_);
+    void read(int64_t first, int64_t last) {
         if (list_.bytes == 4) {
             read_as<int32_t>(first, last);
         } else {

@@ -7,7 +7,6 @@
 #include "copy/plan/cache_sizes.hpp"
 #include "core/async/thread_pool.hpp"
 #include "core/base/cached_objects.hpp"
-#include "core/system/thread_count.hpp"
 
 namespace via {
 namespace {
@@ -20,11 +19,6 @@ constexpr int64_t kSharedRow = int64_t{4} << 20;
 
 // What is brought together at a time.
 constexpr int64_t kScratchBytes = int64_t{64} << 10;
-
-// What a thread takes at a time, what one is woken for at least, and what a task does between two checks.
-constexpr int64_t kShareBytes = int64_t{256} << 10;
-constexpr int64_t kBytesPerThread = int64_t{512} << 10;
-constexpr int64_t kPieceBytes = int64_t{8} << 20;
 
 struct Scratch {
     alignas(kLineBytes) char src[kScratchBytes];
@@ -100,17 +94,6 @@ int64_t wider_row_bytes(const ConvertedRows &rows) {
     return std::max(packed_row_bytes(rows, RowSide::Src), packed_row_bytes(rows, RowSide::Dst));
 }
 
-struct Shares {
-    const ConvertedRows &rows;
-    int64_t each;
-};
-
-void convert_share(void *context, int64_t index) {
-    const auto &shares = *static_cast<const Shares *>(context);
-    const int64_t first = index * shares.each;
-    convert_here(shares.rows.part(first, std::min(shares.each, shares.rows.rows.count - first)), {nullptr, nullptr});
-}
-
 // Walks the rows that the packed elements belong to: part of the first one, whole ones, and part of the last one.
 template <class Row, class Rows>
 void walk_packed(const ConvertedRows &rows, int64_t first, int64_t count, const Row &row, const Rows &whole) {
@@ -141,25 +124,16 @@ void convert_rows(const ConvertedRows &rows) {
         }
         return;
     }
-    const int64_t nbytes = rows.rows.count * wider_row_bytes(rows);
-    const auto threads = static_cast<int32_t>(std::clamp<int64_t>(nbytes / kBytesPerThread, 1, num_threads()));
-    const Shares shares{rows, std::clamp<int64_t>(kShareBytes / wider_row_bytes(rows), 1, rows.rows.count)};
-    parallel_for((rows.rows.count - 1) / shares.each + 1, threads, convert_share, const_cast<Shares *>(&shares));
+    const int64_t count = rows.rows.count;
+    const int64_t each = std::max<int64_t>(kShareBytes / wider_row_bytes(rows), 1);
+    parallel_ranges(0, count, each, threads_worth(count * wider_row_bytes(rows)),
+                    [&](int64_t from, int64_t to) { convert_here(rows.part(from, to - from), {nullptr, nullptr}); });
 }
 
 Status convert_rows_in_pieces(const ConvertedRows &rows, int64_t done_before, via_task *task) {
-    const int64_t each = std::max<int64_t>(kPieceBytes / wider_row_bytes(rows), 1);
-    const int64_t row_bytes = packed_row_bytes(rows, RowSide::Dst);
-    for (int64_t first = 0; first < rows.rows.count; first += each) {
-        if (is_cancelled(task)) {
-            return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes",
-                        as_printed(first * row_bytes), as_printed(rows.rows.count * row_bytes));
-        }
-        report_progress(task, done_before + first * row_bytes);
-        convert_rows(rows.part(first, std::min(each, rows.rows.count - first)));
-    }
-    report_progress(task, done_before + rows.rows.count * row_bytes);
-    return VIA_OK;
+    const int64_t nbytes = rows.rows.count * packed_row_bytes(rows, RowSide::Dst);
+    return run_in_pieces(rows.rows.count, nbytes, done_before, task,
+                         [&](int64_t first, int64_t last) { convert_rows(rows.part(first, last - first)); });
 }
 
 void pack_converted_rows(const ConvertedRows &rows, int64_t offset, int64_t nbytes, char *packed) {

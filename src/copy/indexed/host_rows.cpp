@@ -14,13 +14,6 @@
 namespace via {
 namespace {
 
-// What a thread takes at a time, and what one is woken for at least.
-constexpr int64_t kShareBytes = int64_t{256} << 10;
-constexpr int64_t kBytesPerThread = int64_t{512} << 10;
-
-// Between two of these a task can be stopped.
-constexpr int64_t kPieceBytes = int64_t{8} << 20;
-
 // How far ahead sources are fetched: rows are anywhere, so that the processor cannot guess them.
 constexpr int64_t kAheadBytes = int64_t{4} << 10;
 constexpr int64_t kElementsAhead = 24;
@@ -187,41 +180,23 @@ private:
     Axis inner_axes_[VIA_MAX_NDIM] = {};
 };
 
-struct Shares {
-    const RowLoops &loops;
-    int64_t first;
-    int64_t last;
-    int64_t rows;      // of a share
-    int64_t of_outer;  // shares of one index of the loops around
-    bool streaming;
-};
-
-void run_share(void *context, int64_t index) {
-    const auto &shares = *static_cast<const Shares *>(context);
-    const int64_t first = shares.first + index % shares.of_outer * shares.rows;
-    shares.loops.run(index / shares.of_outer, first, std::min(first + shares.rows, shares.last));
-    if (shares.streaming) {
-        end_streaming();
-    }
-}
-
 bool is_streamed(const IndexedRows &rows) {
     return rows.run >= kLeastStreamed && rows.nbytes() >= streaming_bytes() / 2;
 }
 
 void copy_range(const IndexedRows &rows, const RowLoops &loops, bool streaming, int64_t first, int64_t last) {
-    const int64_t nbytes = (last - first) * rows.row_bytes;
-    const auto threads = static_cast<int32_t>(std::clamp<int64_t>(nbytes / kBytesPerThread, 1, num_threads()));
     const int64_t each = std::clamp<int64_t>(kShareBytes / loops.inner_bytes(), 1, last - first);
-    const Shares shares{loops, first, last, each, (last - first - 1) / each + 1, streaming};
-    const int64_t count = shares.of_outer * loops.outer_count();
-    if (threads > 1) {
-        parallel_for(count, threads, run_share, const_cast<Shares *>(&shares));
-        return;
-    }
-    for (int64_t i = 0; i < count; ++i) {
-        run_share(const_cast<Shares *>(&shares), i);
-    }
+    const int64_t of_outer = (last - first - 1) / each + 1;  // shares of one index of the loops around
+    parallel_ranges(0, of_outer * loops.outer_count(), 1, threads_worth((last - first) * rows.row_bytes),
+                    [&](int64_t from, int64_t to) {
+                        for (int64_t i = from; i < to; ++i) {
+                            const int64_t row = first + i % of_outer * each;
+                            loops.run(i / of_outer, row, std::min(row + each, last));
+                        }
+                        if (streaming) {
+                            end_streaming();
+                        }
+                    });
 }
 
 // Walks the packed bytes of the rows, run by run. `copy` takes the addresses in the arrays and the part of the run.
@@ -271,18 +246,8 @@ void copy_rows_here(const IndexedRows &rows) {
 Status copy_rows_in_pieces(const IndexedRows &rows, int64_t done_before, via_task *task) {
     const bool streaming = is_streamed(rows);
     const RowLoops loops(rows, streaming);
-    const int64_t each = std::max<int64_t>(kPieceBytes / rows.row_bytes, 1);
-    for (int64_t first = 0; first < rows.count; first += each) {
-        const int64_t done = first * rows.row_bytes;
-        if (is_cancelled(task)) {
-            return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes", as_printed(done),
-                        as_printed(rows.nbytes()));
-        }
-        report_progress(task, done_before + done);
-        copy_range(rows, loops, streaming, first, std::min(first + each, rows.count));
-    }
-    report_progress(task, done_before + rows.nbytes());
-    return VIA_OK;
+    return run_in_pieces(rows.count, rows.nbytes(), done_before, task,
+                         [&](int64_t first, int64_t last) { copy_range(rows, loops, streaming, first, last); });
 }
 
 void pack_rows(const IndexedRows &rows, int64_t offset, int64_t nbytes, char *packed) {

@@ -30,6 +30,7 @@
 // (fail_after_fork) ends it with VIA_ERROR_FORKED, without calling TaskWork::end or the callback.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/async/fence.hpp"
@@ -63,6 +64,26 @@ VIA_NODISCARD Status hand_out_task(via_task *task, Status noted, via_task **out_
 // NULL task has no progress and is never cancelled.
 void report_progress(via_task *task, int64_t nbytes_done);
 bool is_cancelled(via_task *task);
+
+// Calls work(first, last) for one piece after another of `count` items that have `nbytes` in all, and reports progress
+// on top of `done_before` bytes. Errors: VIA_ERROR_CANCELLED, between two pieces.
+template <class Work>
+VIA_NODISCARD Status run_in_pieces(int64_t count, int64_t nbytes, int64_t done_before, via_task *task,
+                                   const Work &work) {
+    constexpr int64_t kPieceBytes = int64_t{8} << 20;
+    const int64_t item = std::max<int64_t>(nbytes / std::max<int64_t>(count, 1), 1);
+    const int64_t each = std::max<int64_t>(kPieceBytes / item, 1);
+    for (int64_t first = 0; first < count; first += each) {
+        if (is_cancelled(task)) {
+            return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes",
+                        as_printed(first * item), as_printed(nbytes));
+        }
+        report_progress(task, done_before + first * item);
+        work(first, std::min(first + each, count));
+    }
+    report_progress(task, done_before + nbytes);
+    return VIA_OK;
+}
 
 // Returns the end of the task as a fence, retained for the caller.
 Fence *task_fence(via_task *task);

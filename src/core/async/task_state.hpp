@@ -7,8 +7,8 @@
 
 #include "core/async/reaper.hpp"
 #include "core/async/task.hpp"
+#include "core/base/last_error.hpp"
 #include "core/base/lock.hpp"
-#include "core/base/thread_state.hpp"
 #include "core/diagnostics/handle_registry.hpp"
 
 namespace via {
@@ -83,18 +83,6 @@ protected:
 };
 
 namespace via {
-
-// Restores the thread's last error: work may fail inside a call that succeeds.
-class LastErrorKeeper {
-public:
-    LastErrorKeeper() : kept_(thread_state().record()) {}
-    ~LastErrorKeeper() { thread_state().record() = kept_; }
-    LastErrorKeeper(const LastErrorKeeper &) = delete;
-    LastErrorKeeper &operator=(const LastErrorKeeper &) = delete;
-
-private:
-    const ErrorRecord kept_;
-};
 
 // Makes an outcome with the text of the thread's last failing call.
 TaskOutcome outcome_of(Status status);

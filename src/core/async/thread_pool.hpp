@@ -1,9 +1,16 @@
 // The thread pool: helper threads that share the work of a caller. Started when needed; idle ones end.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "core/system/thread_count.hpp"
+
 namespace via {
+
+// Bytes that a thread takes at a time, and that a further one is woken for, where neither is known better.
+inline constexpr int64_t kShareBytes = int64_t{256} << 10;
+inline constexpr int64_t kBytesPerThread = int64_t{512} << 10;
 
 // Whether all of the work takes a multiple of the time that waking a thread takes, or less. The caller does brief work
 // alone while helpers come late, which they do where other processes keep the processors busy.
@@ -14,6 +21,37 @@ enum class Length { Long, Brief };
 // the caller does all the work.
 void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, int64_t index), void *context,
                   Length length = Length::Long);
+
+// Calls work(from, to) for adjacent ranges of `first` to `last` - 1, each index once, as parallel_for does: at most
+// `each` indices at a time, or all of them on a single thread.
+template <class Work>
+void parallel_ranges(int64_t first, int64_t last, int64_t each, int32_t threads, const Work &work,
+                     Length length = Length::Long) {
+    if (threads == 1 || last - first <= each) {
+        if (first < last) {
+            work(first, last);
+        }
+        return;
+    }
+    struct Ranges {
+        const Work &work;
+        int64_t first;
+        int64_t last;
+        int64_t each;
+    } ranges{work, first, last, each};
+    parallel_for((last - first - 1) / each + 1, threads,
+                 [](void *context, int64_t index) {
+                     const auto &all = *static_cast<const Ranges *>(context);
+                     const int64_t from = all.first + index * all.each;
+                     all.work(from, std::min(from + all.each, all.last));
+                 },
+                 &ranges, length);
+}
+
+// Returns the number of threads that so many bytes are worth.
+inline int32_t threads_worth(int64_t nbytes) {
+    return static_cast<int32_t>(std::clamp<int64_t>(nbytes / kBytesPerThread, 1, num_threads()));
+}
 
 // Returns whether a helper works, or polls for work: it joins at once then, and need not be woken.
 bool helpers_are_awake();

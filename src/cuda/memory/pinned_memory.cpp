@@ -23,25 +23,14 @@ namespace {
 constexpr int64_t kTouchBytes = int64_t{2} << 20;
 constexpr int32_t kMostTouching = 8;
 
-struct Touching {
-    char *memory;
-    int64_t nbytes;
-};
-
-void touch_block(void *context, int64_t index) {
-    const auto &all = *static_cast<Touching *>(context);
-    char *block = all.memory + index * kTouchBytes;
-    const int64_t nbytes = std::min(kTouchBytes, all.nbytes - index * kTouchBytes);
-    if (!populate(block, nbytes)) {
-        for (int64_t i = 0; i < nbytes; i += 4096) {
-            *static_cast<volatile char *>(block + i) = 0;
-        }
-    }
-}
-
 void touch(char *memory, int64_t nbytes) {
-    Touching all{memory, nbytes};
-    parallel_for((nbytes + kTouchBytes - 1) / kTouchBytes, std::min(num_threads(), kMostTouching), touch_block, &all);
+    parallel_ranges(0, nbytes, kTouchBytes, std::min(num_threads(), kMostTouching), [&](int64_t from, int64_t to) {
+        if (!populate(memory + from, to - from)) {
+            for (int64_t i = from; i < to; i += 4096) {
+                *static_cast<volatile char *>(memory + i) = 0;
+            }
+        }
+    });
 }
 
 // Sets a preference. Containers often forbid it.
