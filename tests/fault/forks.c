@@ -584,6 +584,7 @@ int main(void) {
         FORK_TEST(copy_scenarios),
         FORK_TEST(task_scenarios),
         FORK_TEST(file_scenarios),
+        FORK_TEST(archive_scenarios),
         cmocka_unit_test(most_locks_were_met),
         cmocka_unit_test(children_of_a_process_whose_threads_do_everything_do_not_wait),
     };

@@ -22,6 +22,7 @@ extern const scenario memory_scenarios[];
 extern const scenario copy_scenarios[];
 extern const scenario task_scenarios[];
 extern const scenario file_scenarios[];
+extern const scenario archive_scenarios[];
 
 /*
  * Makes a call of the library if all before it have succeeded: THEN(via_wrap(...)) where a via_status called `status`
