@@ -84,6 +84,27 @@ void each_thread_begins_with_its_own_part(void **) {
     }
 }
 
+struct Halves {
+    const pthread_t caller = pthread_self();
+    std::atomic<int32_t> of_caller{0};
+    std::atomic<int32_t> of_helper{0};
+};
+
+// A helper lets others have its processor after a millisecond, between two indices, and then goes on.
+void a_helper_comes_back_to_a_long_job(void **) {
+    Halves halves;
+    via::parallel_for(
+        100, 2,
+        [](void *context, int64_t) {
+            auto *all = static_cast<Halves *>(context);
+            usleep(2000);
+            (pthread_equal(all->caller, pthread_self()) != 0 ? all->of_caller : all->of_helper)++;
+        },
+        &halves);
+    assert_int_equal(halves.of_caller + halves.of_helper, 100);
+    assert_true(halves.of_helper >= 20 && halves.of_helper <= 80);
+}
+
 void more_threads_than_parts_do_all_once(void **) {
     Counts counts(1000);
     via::parallel_for(1000, 40, count_one, &counts);
@@ -273,6 +294,7 @@ int main() {
         cmocka_unit_test(where_no_thread_can_be_had_the_caller_copies_alone),
         cmocka_unit_test(every_piece_of_work_is_done_once),
         cmocka_unit_test(each_thread_begins_with_its_own_part),
+        cmocka_unit_test(a_helper_comes_back_to_a_long_job),
         cmocka_unit_test(short_jobs_from_many_callers_are_done_once),
         cmocka_unit_test(two_jobs_at_once_have_helpers_each),
         cmocka_unit_test(a_thread_with_a_small_stack_copies),
