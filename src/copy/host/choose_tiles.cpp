@@ -17,7 +17,7 @@ constexpr int64_t kOneTile = int64_t{128} << 10;
 // What a further thread is woken for at least, and the copy that two share: how long it takes decides when it runs.
 constexpr int64_t kBytesPerThread = int64_t{256} << 10;
 constexpr int64_t kLeastShared = int64_t{256} << 10;
-constexpr int64_t kLeastSharedRun = int64_t{512} << 10;
+constexpr int64_t kLeastSharedRun = int64_t{512} << 10;  // of adjacent bytes, which take less time
 
 // From here on a permute of short sides gains from a scratch: the second-level cache does not hold it.
 constexpr int64_t kLargeBytes = int64_t{2} << 20;

@@ -10,7 +10,6 @@
 #include "copy/normalise.hpp"
 #include "copy/plan/overlap.hpp"
 #include "core/async/thread_pool.hpp"
-#include "core/system/thread_count.hpp"
 
 namespace via {
 namespace {

@@ -9,7 +9,6 @@
 #include "copy/host/walk.hpp"
 #include "copy/plan/cache_sizes.hpp"
 #include "core/async/thread_pool.hpp"
-#include "core/system/thread_count.hpp"
 
 namespace via {
 namespace {

@@ -27,7 +27,23 @@ using Clock = std::chrono::steady_clock;
 // How long a helper runs before it lets another thread have its processor, holding no work: there are such threads, as
 // other libraries' poll for milliseconds after each of their calls. A scheduler that interrupts a helper at work lets
 // its caller wait as long.
-constexpr std::chrono::milliseconds kTurn{1};
+class Turn {
+public:
+    Turn() { begin(); }
+
+    void begin() { end_ = Clock::now() + std::chrono::milliseconds(1); }
+    bool is_over() const { return Clock::now() >= end_; }
+
+    void yield_if_over() {
+        if (is_over()) {
+            sched_yield();
+            begin();
+        }
+    }
+
+private:
+    Clock::time_point end_;
+};
 
 // The parts that the indices of a job are cut into, each with a thread that begins there.
 constexpr int32_t kMostParts = 16;
@@ -55,15 +71,15 @@ struct Job {
         }
     }
 
-    // Calls the work for what is left, until `end`, beginning with the thread's own part. Returns whether there was
-    // any. Callers are number 0.
-    bool run(int32_t number, Clock::time_point end) {
+    // Calls the work for what is left, beginning with the thread's own part, until a helper's turn is over. Returns
+    // whether there was any. Callers are number 0, and have no turn.
+    bool run(int32_t number, const Turn *turn) {
         const int32_t own = number == 0 ? 0 : 1 + (number - 1) % (num_parts - 1);
         bool any = false;
         for (int32_t i = 0; i < num_parts; ++i) {
             Part &part = parts[(own + i) % num_parts];
             while (part.has_work()) {
-                if (any && Clock::now() >= end) {
+                if (any && turn != nullptr && turn->is_over()) {
                     return true;
                 }
                 const int64_t index = part.next.fetch_add(1, std::memory_order_relaxed);
@@ -137,25 +153,6 @@ void wake_helpers(int32_t count) {
     (void)syscall(SYS_futex, &pool.posts, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
-// When a helper is to let others have its processor.
-class Turn {
-public:
-    Turn() { begin(); }
-
-    void begin() { end_ = Clock::now() + kTurn; }
-    Clock::time_point end() const { return end_; }
-
-    void yield_if_over() {
-        if (Clock::now() >= end_) {
-            sched_yield();
-            begin();
-        }
-    }
-
-private:
-    Clock::time_point end_;
-};
-
 // Joins a job that has work, if there is one, and stores the number of posts seen.
 Job *try_join(uint32_t *out_posts) {
     const std::lock_guard lock(mutex);
@@ -194,13 +191,16 @@ Job *join_job(uint32_t *out_posts, Turn *turn) {
     return job;
 }
 
-// Another helper may take this one's place, or the same later. The caller ends the job as soon as none is left.
-void leave_job(Job *job) {
+// Another helper may take this one's place, or the same later. The caller ends the job as soon as none is left. Returns
+// whether there is still work.
+bool leave_job(Job *job) {
     const std::lock_guard lock(mutex);
     job->places++;
+    const bool has_work = job->has_work();
     if (job->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         pthread_cond_broadcast(&pool.left);
     }
+    return has_work;
 }
 
 // Returns the lowest number that no other helper has, from 1 on.
@@ -221,12 +221,14 @@ void help() {
     uint32_t seen = 0;
     Turn turn;
     while (Job *job = join_job(&seen, &turn)) {
-        if (job->run(number, turn.end())) {
+        if (job->run(number, &turn)) {
             job->was_helped.store(true, std::memory_order_relaxed);
         }
-        leave_job(job);
+        const bool has_work = leave_job(job);
         turn.yield_if_over();
-        (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; }, kSpins);
+        if (!has_work) {
+            (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; }, kSpins);
+        }
     }
     give_back_number(number);
 }
@@ -310,7 +312,7 @@ Clock::duration run_with_helpers(Job *job) {
     constexpr std::chrono::microseconds kWaking{6};
     constexpr std::chrono::microseconds kUsualWait{20};
     post(job);
-    job->run(0, Clock::time_point::max());
+    job->run(0, nullptr);
     const Clock::time_point end = Clock::now();
     withdraw(job);
     wait_for_helpers(job);
@@ -324,7 +326,7 @@ void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, in
                   Length length) {
     Job job(count, threads, work, context);
     if (job.places <= 0 || (length == Length::Brief && backoff.holds())) {
-        job.run(0, Clock::time_point::max());
+        job.run(0, nullptr);
         return;
     }
     const Clock::duration lost = run_with_helpers(&job);
