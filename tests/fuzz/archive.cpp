@@ -1,15 +1,39 @@
-// Files that may be safetensors, .npz or GGUF: what is accepted has its tensors at their offsets, without overlap, each
-// is the same in a buffer as in its window, and so is each part.
+// Files of one format of archives, ARCHIVE_FORMAT: what is accepted has its tensors at their offsets, without overlap,
+// each is the same in a buffer as in its window, and so is each part.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "archive_slice.hpp"
 #include "bytes.hpp"
 
 namespace {
+
+constexpr std::string_view kFormat = ARCHIVE_FORMAT;
+constexpr std::string_view kGguf = "GGUF";
+constexpr std::string_view kZipEntry("PK\x03\x04");
+constexpr std::string_view kEmptyZip("PK\x05\x06");
+
+// The input with the first bytes of the format, so that each one is for its reader. What is neither GGUF nor ZIP is
+// for that of safetensors.
+std::string as_format(std::string_view input) {
+    std::string file(input);
+    const bool is_zip = input.starts_with(kZipEntry) || input.starts_with(kEmptyZip);
+    if (kFormat == "safetensors") {
+        if (is_zip || input.starts_with(kGguf)) {
+            file[0] = 0;
+        }
+    } else if (kFormat == "gguf" || !is_zip) {
+        const std::string_view start = kFormat == "gguf" ? kGguf : kZipEntry;
+        file.resize(std::max(file.size(), start.size()));
+        file.replace(0, start.size(), start);
+    }
+    return file;
+}
 
 // A file in memory, and a path to it.
 class Scratch {
@@ -73,10 +97,12 @@ void read_all(via_archive *archive, const uint8_t *content, size_t size) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static Scratch scratch;
     static const via_stats_info before = count_alive();
+    const std::string file = as_format({reinterpret_cast<const char *>(data), size});
+    const auto *content = reinterpret_cast<const uint8_t *>(file.data());
     via_archive *archive = nullptr;
-    const via_status status = via_archive_open(scratch.put(data, size), nullptr, &archive);
+    const via_status status = via_archive_open(scratch.put(content, file.size()), nullptr, &archive);
     if (status == VIA_OK) {
-        read_all(archive, data, size);
+        read_all(archive, content, file.size());
         via_archive_release(archive);
     } else {
         EXPECT(archive == nullptr);
