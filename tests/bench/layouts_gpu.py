@@ -59,6 +59,11 @@ class Layout:
         cut = tuple(slice(0, extent * step, step) for extent, step in zip(self.shape, self.steps, strict=True))
         return values.view(self.dtype).view(self.full)[cut].permute(self.axes)
 
+    def numbers(self) -> str:
+        """As bench_gpu_kernels reads it."""
+        lists = (self.shape, self.axes, self.steps, self.full)
+        return " ".join(map(str, (self.dtype.itemsize, len(self.shape), *(each for one in lists for each in one))))
+
     def __str__(self) -> str:
         name = str(self.dtype).removeprefix("torch.")
         return f"{name} {list(self.shape)} by {list(self.axes)} steps {list(self.steps)}"
@@ -145,13 +150,18 @@ def plain_rate() -> float:
 
 
 def options() -> argparse.Namespace:
-    return populations.parser_of("gpu", 260).parse_args()
+    parser = populations.parser_of("gpu", 260)
+    parser.add_argument("--list", action="store_true", help="print the layouts for bench_gpu_kernels, and end")
+    return parser.parse_args()
 
 
 def main() -> None:
     chosen = options()
-    rate = plain_rate()
     found = layouts(chosen.seed)
+    if chosen.list:
+        print("\n".join(next(found).numbers() for _ in range(chosen.count)))
+        return
+    rate = plain_rate()
     rows = [measure(next(found), rate) for _ in range(chosen.count)]
     populations.show(f"gpu, seed {chosen.seed}, plain copy {rate / 1e9:.0f} GB/s", rows, BANDS, "the bound")
     settings = {"seed": chosen.seed, "plain_gb_per_s": rate / 1e9}

@@ -177,7 +177,7 @@ void rows_are_left_to_the_link(void **) {
     }
 }
 
-// Up to 4 MiB a kernel goes element by element in the order of the destination: a source in another order would be
+// Up to 2 MiB a kernel goes element by element in the order of the destination: a source in another order would be
 // asked for each of them across the link.
 void a_little_is_not_read_element_by_element_from_the_other_device(void **) {
     const auto route_of = [](int64_t rows, int64_t columns) {
@@ -191,7 +191,7 @@ void a_little_is_not_read_element_by_element_from_the_other_device(void **) {
                                          {true, true, true}, 0)
             .route;
     };
-    assert_int_equal(route_of(600, 1000), PeerRoute::Pieces);
+    assert_int_equal(route_of(400, 1000), PeerRoute::Pieces);
     assert_int_equal(route_of(1200, 1000), PeerRoute::Pull);
 }
 

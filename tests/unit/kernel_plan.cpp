@@ -5,6 +5,7 @@
 
 #include "copy_support.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
+#include "cuda/launch/kernel_plan_elements.hpp"
 #include "cuda/launch/kernel_plan_tiles.hpp"
 #include "cuda/launch/plan_cache.hpp"
 
@@ -119,8 +120,9 @@ void runs_go_on_over_axes_that_continue_them(void **) {
 }
 
 void runs_that_begin_anywhere_are_rows(void **) {
-    assert_plan(Loops(1000, {{5000, 1000, 1111}}).plan(), KernelRoute::Rows, Id::via_rows_1, 16);
-    assert_plan(Loops(1000, {{5000, 1004, 1108}}).plan(), KernelRoute::Rows, Id::via_rows_4, 16);
+    assert_plan(Loops(1000, {{50000, 1000, 1111}}).plan(), KernelRoute::Rows, Id::via_rows_1, 16);
+    assert_plan(Loops(1000, {{50000, 1004, 1108}}).plan_by(via::cuda::plan_rows), KernelRoute::Rows, Id::via_rows_4,
+                16);
     assert_plan(Loops(1024, {{5000, 1024, 2048}}).plan(), KernelRoute::Elements, Id::via_elements_16, 16);
 }
 
@@ -166,25 +168,52 @@ void the_plan_with_the_least_cost_is_chosen(void **) {
 
 // Tiles begin anywhere in the runs of dst, and each sector of those is stored by one tile.
 void runs_of_dst_are_cut_at_sectors(void **) {
-    const KernelPlan odd = Loops(4, {{1001, 4, 8 * 4096}, {4096, 4004, 8}}).plan();
+    const KernelPlan odd = Loops(4, {{1001, 4, 8 * 4096}, {4096, 4004, 8}}).plan_by(plan_any_box);
     assert_plan(odd, KernelRoute::Box, Id::via_box_4, 4);
     assert_int_equal(odd.params.box.owned % 8, 0);
     assert_true(odd.params.box.owned > 0 && odd.params.box.owned + 7 <= odd.params.box.columns.count);
-    const KernelPlan even = Loops(4, {{1024, 4, 8 * 4096}, {4096, 4096, 8}}).plan();
+    const KernelPlan even = Loops(4, {{1024, 4, 8 * 4096}, {4096, 4096, 8}}).plan_by(plan_any_box);
     assert_plan(even, KernelRoute::Box, Id::via_box_4, 4);
     assert_int_equal(even.params.box.owned, 0);
 }
 
 // What the second-level cache holds is not worth the time that a tile takes to begin.
 void small_copies_are_done_element_by_element(void **) {
-    assert_plan(transpose(1024, 1024, 4).plan(), KernelRoute::Elements, Id::via_elements_4, 4);
-    assert_plan(Loops(1000, {{4000, 1000, 1111}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
+    assert_plan(transpose(512, 1024, 4).plan(), KernelRoute::Elements, Id::via_elements_4, 4);
+    assert_plan(Loops(1000, {{2000, 1000, 1111}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
 }
 
-// Estimating takes longer than planning, and there is nothing to compare the estimate with.
-void small_copies_are_planned_without_an_estimate(void **) {
-    assert_true(transpose(1024, 1024, 4).plan().cost == 0);
-    assert_true(transpose(2048, 2048, 4).plan().cost > 0);
+// Where src is fast along another axis than dst, a thread's elements are neighbours in src.
+void threads_walk_where_src_moves_least(void **) {
+    const KernelPlan plan = transpose(512, 1024, 4).plan();
+    assert_int_equal(plan.params.elements.src_step, 4);
+    assert_int_equal(plan.params.elements.each, 8);
+    assert_false(plan.params.elements.is_shared);
+    const KernelPlan strided = Loops(4, {{1 << 18, 4, 8}}).plan();
+    assert_true(strided.params.elements.is_shared);
+    assert_int_equal(strided.params.elements.unit.divisor, 256);
+}
+
+// Parts of an axis fill blocks: 5 times 51 indices, 255 of 256 threads.
+void threads_number_a_part_of_an_axis(void **) {
+    Shape shape;
+    via::cuda::find_shape(Loops(4, {{5, 4, 4000}, {100000, 20, 40}}).transfer, &shape);
+    via::cuda::ElementsWalk walk;
+    assert_true(via::cuda::make_walk(shape, -1, 1, &walk));
+    assert_true(walk.is_shared && walk.axis == 1);
+    assert_int_equal(walk.unit, 51);
+    assert_int_equal(via::cuda::count_blocks(shape, walk), via::divide_up(100000, 51 * walk.each));
+}
+
+// Rows of 591 would leave 177 threads of three blocks idle; three rows leave 19 of seven blocks.
+void threads_number_rows_that_fill_blocks_together(void **) {
+    Shape shape;
+    via::cuda::find_shape(
+        Loops(16, {{591, 16, 16}, {431, 16 * 591, 16 * 600}, {65, 16 * 591 * 431, 16 * 600 * 1300}}).transfer, &shape);
+    via::cuda::ElementsWalk walk;
+    assert_true(via::cuda::make_walk(shape, -1, 1, &walk));
+    assert_true(walk.is_shared && walk.axis == 1);
+    assert_int_equal(walk.unit, 3);
 }
 
 constexpr int64_t kPixels = 1 << 22;
@@ -249,7 +278,8 @@ void more_channels_and_records_have_boxes(void **) {
 
 // Four by four by four elements transposed a million times: both sides of a tile go through many of them.
 void small_boxes_that_follow_one_another_share_a_tile(void **) {
-    const KernelPlan plan = Loops(4, {{4, 4, 64}, {4, 16, 16}, {4, 64, 4}, {1 << 20, 256, 256}}).plan();
+    const Loops small(4, {{4, 4, 64}, {4, 16, 16}, {4, 64, 4}, {1 << 20, 256, 256}});
+    const KernelPlan plan = small.plan_by(plan_any_box);
     assert_plan(plan, KernelRoute::Box, Id::via_box_4, 4);
     assert_true(plan.params.box.columns.count * plan.params.box.dst_rows.count >= 16 * 64);
 }
@@ -262,8 +292,7 @@ void more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do(void **) {
         via::cuda::plan_elements(shape, made);
         return true;
     };
-    assert_plan(Loops(4, {{int64_t{1} << 31, 4, 8}}).plan_by(elements), KernelRoute::Elements, Id::via_elements_wide_4,
-                4);
+    assert_plan(Loops(4, {{int64_t{1} << 31, 4, 8}}).plan_by(elements), KernelRoute::Elements, Id::via_elements_4, 4);
 }
 
 // The kernel of boxes indexes what it cuts by 32 bits.
@@ -294,7 +323,8 @@ void the_plan_is_reported_in_words(void **) {
     assert_string_equal(text,
                         "tiles of 64 x 64, elements of 4 bytes, 16 at once, via_tile_4, 2048 blocks of 256 threads");
     via::cuda::describe_kernel(Loops(4, {{1 << 20, 4, 8}}).plan(), sizeof text, text);
-    assert_string_equal(text, "elements, elements of 4 bytes, 4 at once, via_elements_4, 1024 blocks of 256 threads");
+    assert_string_equal(
+        text, "elements, 8 for a thread, elements of 4 bytes, 4 at once, via_elements_4, 512 blocks of 256 threads");
 }
 
 std::string words_of(const KernelPlan &plan) {
@@ -368,7 +398,9 @@ int main() {
         cmocka_unit_test(the_plan_with_the_least_cost_is_chosen),
         cmocka_unit_test(runs_of_dst_are_cut_at_sectors),
         cmocka_unit_test(small_copies_are_done_element_by_element),
-        cmocka_unit_test(small_copies_are_planned_without_an_estimate),
+        cmocka_unit_test(threads_walk_where_src_moves_least),
+        cmocka_unit_test(threads_number_a_part_of_an_axis),
+        cmocka_unit_test(threads_number_rows_that_fill_blocks_together),
         cmocka_unit_test(two_to_four_channels_are_turned_in_registers),
         cmocka_unit_test(channels_that_are_left_out_are_read_and_dropped),
         cmocka_unit_test(channels_in_the_opposite_order_are_turned_as_well),

@@ -10,6 +10,7 @@
 #include "copy/plan.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
+#include "cuda/launch/kernel_plan_elements.hpp"
 #include "cuda/launch/kernel_plan_tiles.hpp"
 
 namespace {
@@ -153,8 +154,12 @@ void check_copy(Copy *copy) {
         return;
     }
     KernelPlan plan;
-    via::cuda::plan_elements(shape, &plan);
-    check_plan(copy, plan);
+    for (int32_t axis = -1; axis < shape.ndim; ++axis) {
+        const int64_t threads = axis % 2 == 0 ? via::cuda::kThreadsWanted : 1;
+        if (via::cuda::plan_elements_along(shape, axis, threads, &plan)) {
+            check_plan(copy, plan);
+        }
+    }
     for (auto *make :
          {via::cuda::plan_rows, via::cuda::plan_channels, via::cuda::plan_aligned_tiles, via::cuda::plan_loose_tiles}) {
         if (make(shape, &plan)) {
@@ -313,19 +318,14 @@ void strided_bytes_equal_naive_ones(void **) {
     }
 }
 
-// The wide kernels, which only more than 2^31 elements ask for: as many are said to be there, and the launch is cut
-// down to those that are.
+// The kernel of wide rows, which only more than 2^31 sixteens ask for: as many are said to be there, and the launch is
+// cut down to those that are.
 void check_wide(Copy *copy, const Shape &shape) {
     constexpr int64_t kMany = int64_t{1} << 40;
     Shape larger = shape;
     larger.nbytes += kMany * shape.run;
     KernelPlan narrow;
     KernelPlan wide;
-    via::cuda::plan_elements(shape, &narrow);
-    via::cuda::plan_elements(larger, &wide);
-    wide.params.elements_wide.count = static_cast<uint64_t>(shape.nbytes / shape.element);
-    wide.blocks = narrow.blocks;
-    check_plan(copy, wide);
     if (via::cuda::plan_rows(shape, &narrow) && via::cuda::plan_rows(larger, &wide)) {
         wide.params.rows_wide.count = narrow.params.rows.count;
         wide.blocks = narrow.blocks;
@@ -359,6 +359,16 @@ void rows_of_words_equal_naive_ones(void **) {
             check_copy(&copy);
             check_wide(&copy, found);
         }
+    }
+}
+
+// Two elements along each axis, and no axis continues another.
+void copies_of_many_axes_equal_naive_ones(void **) {
+    Random random(8);
+    for (int i = 0; i < 40; ++i) {
+        const std::vector<int64_t> shape(static_cast<size_t>(random.between(7, 12)), 2);
+        const int64_t item = int64_t{1} << random.between(0, 4);
+        check_permuted(&random, shape, item, item);
     }
 }
 
@@ -402,6 +412,7 @@ int main() {
         cmocka_unit_test(strided_bytes_equal_naive_ones),
         cmocka_unit_test(wide_arithmetic_equals_a_naive_copy),
         cmocka_unit_test(rows_of_words_equal_naive_ones),
+        cmocka_unit_test(copies_of_many_axes_equal_naive_ones),
         cmocka_unit_test(no_block_takes_more_shared_memory_than_any_gpu_gives),
         cmocka_unit_test(every_kernel_has_been_run),
     };

@@ -13,7 +13,7 @@ constexpr int64_t kSectorBytes = 32;
 
 // Kernels copy up to this many bytes element by element, in the order of dst: the second-level cache holds both sides.
 // Across a link each warp then makes requests of its own 32 elements.
-constexpr int64_t kMostByElements = int64_t{4} << 20;
+constexpr int64_t kMostByElements = int64_t{2} << 20;
 constexpr int64_t kElementsOfWarp = 32;
 constexpr int64_t element_of(const Transfer &transfer) {
     constexpr int64_t kMost = 16;

@@ -21,14 +21,6 @@ double read_per_byte(const Shape &shape) {
     return std::max(1.0, read / wanted);
 }
 
-// Returns the units that are touched in src for an element, by `count` of them that are neighbours in dst.
-double touched_per_element(const Shape &shape, int64_t count, int64_t unit) {
-    const TileProblem problem{shape.axes, shape.ndim, shape.element, unit};
-    Tile tile;
-    grow_tile(problem, {count * shape.element, 0, count}, &tile);
-    return count_sectors(problem, tile.src, shape.element) / static_cast<double>(tile.elements);
-}
-
 }  // namespace
 
 double combine(std::initializer_list<double> bounds) {
@@ -39,14 +31,25 @@ double combine(std::initializer_list<double> bounds) {
     return std::sqrt(sum);
 }
 
+double past_caches(const Shape &shape) {
+    constexpr double kSmall = 8 << 20;
+    constexpr double kLarge = 24 << 20;
+    return std::clamp((static_cast<double>(shape.nbytes) - kSmall) / (kLarge - kSmall), 0.0, 1.0);
+}
+
+double memory_share(const Shape &shape) {
+    constexpr double kOfCached = 0.7;
+    return kOfCached + (1 - kOfCached) * past_caches(shape);
+}
+
 double cost_of_blocks(const Shape &shape, uint32_t blocks, const KernelRates &rates) {
-    const double moved = static_cast<double>(shape.nbytes) * (1 + read_per_byte(shape)) / 2;
+    const double moved = static_cast<double>(shape.nbytes) * (1 + read_per_byte(shape)) / 2 * memory_share(shape);
     return rates.start + std::max(moved / rates.bytes, blocks * rates.per_block);
 }
 
 // Two sectors of each run are stored in parts, if it begins anywhere.
 double cost_of_rows(const Shape &shape, uint32_t blocks) {
-    constexpr KernelRates kRates = {2, 1.85e6, 4.5e-3};
+    constexpr KernelRates kRates = {3.5, 1.85e6, 4.5e-3};
     constexpr double kPerRun = 1.7e-4;
     uint64_t begins = shape.dst;
     for (int32_t i = 1; i < shape.ndim; ++i) {
@@ -57,20 +60,104 @@ double cost_of_rows(const Shape &shape, uint32_t blocks) {
     return std::max(cost_of_blocks(shape, blocks, kRates), kRates.start + parts);
 }
 
-// A warp asks for lines, and what it has not used of their sectors may still be in a cache when others come to it.
-double cost_of_elements(const Shape &shape) {
+namespace {
+
+// A box of elements, as steps of one side.
+class Touched {
+public:
+    Touched(const Shape &shape, const ElementsWalk &walk, int64_t Axis::*step)
+        : shape_(shape), walk_(walk), step_(step) {}
+
+    // Returns the units of so many bytes that are touched for an element, where threads with `numbers` neighbouring
+    // numbers take `each` elements.
+    double per_element(int64_t numbers, int64_t each, int64_t unit) {
+        count_ = 0;
+        double elements = 1;
+        for (int32_t i = 0; i < walk_.ndim; ++i) {
+            const int32_t axis = walk_.numbered[i];
+            add(axis, axis == walk_.axis ? walk_.unit : shape_.axes[axis].extent, 1, &numbers, &elements);
+        }
+        int64_t there = std::min(each, divide_up(shape_.axes[walk_.axis].extent, walk_.unit));
+        numbers *= there;
+        there = numbers > there ? divide_up(shape_.axes[walk_.axis].extent, walk_.unit) : there;
+        add(walk_.axis, there, walk_.unit, &numbers, &elements);
+        for (int32_t i = 0; i < shape_.ndim && numbers > 1; ++i) {
+            if (!walk_.has(i)) {
+                add(i, shape_.axes[i].extent, 1, &numbers, &elements);
+            }
+        }
+        return units(unit) / elements;
+    }
+
+private:
+    struct Move {
+        int64_t extent;
+        int64_t step;
+    };
+
+    // Adds as much of an axis as `left` leaves, small steps first.
+    void add(int32_t axis, int64_t most, int64_t unit, int64_t *left, double *elements) {
+        const int64_t extent = std::min(most, *left);
+        *left = divide_up(*left, extent);
+        *elements *= static_cast<double>(extent);
+        const int64_t step = std::abs(shape_.axes[axis].*step_) * unit;
+        int32_t at = step == 0 || extent == 1 ? -1 : count_++;
+        for (; at > 0 && moves_[at - 1].step > step; --at) {
+            moves_[at] = moves_[at - 1];
+        }
+        if (at >= 0) {
+            moves_[at] = {extent, step};
+        }
+    }
+
+    double units(int64_t unit) const {
+        double runs = 1;
+        int64_t span = shape_.element;
+        for (int32_t i = 0; i < count_; ++i) {
+            if (moves_[i].step < span + unit) {
+                span += (moves_[i].extent - 1) * moves_[i].step;
+            } else {
+                runs *= static_cast<double>(moves_[i].extent);
+            }
+        }
+        return runs * static_cast<double>(span + unit - shape_.element) / static_cast<double>(unit);
+    }
+
+    const Shape &shape_;
+    const ElementsWalk &walk_;
+    int64_t Axis::*const step_;
+    int32_t count_ = 0;
+    Move moves_[VIA_MAX_NDIM + 2];
+};
+
+}  // namespace
+
+// A warp asks for lines, and what it has not used of their sectors may still be in a cache when others come to it: in
+// that of the multiprocessor, or in that of all, which holds small copies whole.
+double cost_of_elements(const Shape &shape, const ElementsWalk &walk) {
     constexpr double kStart = 3.8;
-    constexpr double kLine = 2.1e-6;     // that a warp asks for
-    constexpr double kNear = 5.3e-6;     // a sector of the elements that a multiprocessor copies at a time
-    constexpr double kFar = 3.8e-6;      // a sector of the elements that the whole GPU copies at a time
-    constexpr double kSector = 9.1e-6;   // of dst
-    constexpr double kElement = 1.6e-6;  // and a fifth more for each axis
+    constexpr double kLoadedLine = 1.27e-6;  // that a warp asks for
+    constexpr double kStoredLine = 1.4e-5;
+    constexpr double kSector = 5.8e-6;  // of src, for a block
+    constexpr double kCached = 4.2e-6;  // a burst of src, for the whole GPU, if copies are small
+    constexpr double kBurst = 1.38e-5;  // of either side, if they are not
+    constexpr double kBlock = 4.2e-4;
+    constexpr double kBlockAxis = 1.5e-4;
+    constexpr int64_t kBurstBytes = 64;
+    constexpr int64_t kWarp = 32;
+    constexpr int64_t kOfGpu = int64_t{1} << 20;  // elements
     const double count = static_cast<double>(shape.nbytes) / shape.element;
-    return kStart + combine({count * touched_per_element(shape, 32, kLineBytes) * kLine,
-                             static_cast<double>(shape.nbytes) / kSectorBytes * kSector +
-                                 count * touched_per_element(shape, 4096, kSectorBytes) * kNear,
-                             count * touched_per_element(shape, 65536, kSectorBytes) * kFar,
-                             count * kElement * (1 + shape.ndim / 5.0)});
+    const double large = past_caches(shape);
+    Touched src(shape, walk, &Axis::src_step);
+    Touched dst(shape, walk, &Axis::dst_step);
+    const double lines =
+        src.per_element(kWarp, 1, kLineBytes) * kLoadedLine + dst.per_element(kWarp, 1, kLineBytes) * kStoredLine;
+    const double sectors = src.per_element(kernels::Elements<1, 1>::kThreads, walk.each, kSectorBytes) * kSector;
+    const double read = src.per_element(kOfGpu / walk.each, walk.each, kBurstBytes);
+    const double stored = dst.per_element(kOfGpu / walk.each, walk.each, kBurstBytes);
+    const double bursts = large * (read + stored) * kBurst + (1 - large) * read * kCached;
+    const double work = static_cast<double>(count_blocks(shape, walk)) * (kBlock + shape.ndim * kBlockAxis);
+    return kStart + combine({count * lines, count * sectors, count * bursts, work});
 }
 
 namespace {

@@ -4,12 +4,18 @@
 
 #include <initializer_list>
 
-#include "cuda/launch/kernel_plan.hpp"
+#include "cuda/launch/kernel_plan_elements.hpp"
 
 namespace via::cuda {
 
 // Returns a little more than the longest of what goes on at the same time.
 double combine(std::initializer_list<double> bounds);
+
+// Returns the part of a copy that the second-level cache does not hold: 0 for small copies, 1 for large ones.
+double past_caches(const Shape &shape);
+
+// Returns what moving memory takes, next to a large copy.
+double memory_share(const Shape &shape);
 
 // A kernel that moves memory at a rate of its own, or is bound by the work of its blocks.
 struct KernelRates {
@@ -24,7 +30,7 @@ double cost_of_blocks(const Shape &shape, uint32_t blocks, const KernelRates &ra
 double cost_of_rows(const Shape &shape, uint32_t blocks);
 
 // Of the copy element by element.
-double cost_of_elements(const Shape &shape);
+double cost_of_elements(const Shape &shape, const ElementsWalk &walk);
 
 // Returns the cost of a plan with what the link costs, if dst is on another device: NVLink between two H100s.
 constexpr double kPeerBytes = 3.3e5;  // that kernels store per microsecond

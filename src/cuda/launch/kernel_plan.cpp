@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/kernel_cost.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
+#include "cuda/launch/kernel_plan_elements.hpp"
 #include "cuda/launch/kernel_plan_tiles.hpp"
 
 namespace via::cuda {
@@ -34,54 +36,6 @@ void find_extent(const Transfer &transfer, Shape *shape) {
     }
     shape->extent = {shape->src + static_cast<uint64_t>(low), static_cast<uint64_t>(high - low)};
 }
-
-// ------------------------------------------------------------------------------------------------ element by element
-
-// Returns whether all offsets in elements fit 32 bits, intermediate sums along the axes included.
-bool is_narrow(const Shape &shape) {
-    int64_t dst_span = 0;
-    int64_t src_span = 0;
-    for (int32_t i = 0; i < shape.ndim; ++i) {
-        dst_span += (shape.axes[i].extent - 1) * shape.axes[i].dst_step / shape.element;
-        src_span += (shape.axes[i].extent - 1) * std::abs(shape.axes[i].src_step) / shape.element;
-    }
-    return shape.ndim <= Narrow::kAxes && fits_index(shape.nbytes / shape.element) && fits_index(dst_span) &&
-           fits_index(src_span);
-}
-
-Id elements_kernel(int32_t element, bool narrow) {
-    switch (element) {
-        case 1:
-            return narrow ? Id::via_elements_1 : Id::via_elements_wide_1;
-        case 2:
-            return narrow ? Id::via_elements_2 : Id::via_elements_wide_2;
-        case 4:
-            return narrow ? Id::via_elements_4 : Id::via_elements_wide_4;
-        case 8:
-            return narrow ? Id::via_elements_8 : Id::via_elements_wide_8;
-        default:
-            return narrow ? Id::via_elements_16 : Id::via_elements_wide_16;
-    }
-}
-
-template <class Width>
-void fill_elements(const Shape &shape, kernels::ElementsParams<Width> *params) {
-    using Step = typename Width::Step;
-    params->dst = shape.dst;
-    params->src = shape.src;
-    params->count = static_cast<typename Width::Index>(shape.nbytes / shape.element);
-    params->ndim = shape.ndim;
-    for (int32_t i = 0; i < shape.ndim; ++i) {
-        const Axis &axis = shape.axes[i];
-        params->axes[i] = {kernels::make_divisor<typename Width::Index>(axis.extent),
-                           static_cast<Step>(axis.dst_step / shape.element),
-                           static_cast<Step>(axis.src_step / shape.element)};
-    }
-}
-
-// Copies up to this size go element by element. The second-level cache holds both sides, so no sector is read twice
-// from memory. The time until the first element is stored remains, and it is shortest that way.
-constexpr int64_t kCachedBytes = int64_t{4} << 20;
 
 // ------------------------------------------------------------------------------------------------ rows
 
@@ -163,29 +117,6 @@ void make_forward(Shape *shape, int32_t axis) {
     }
 }
 
-// Leaves the cost out: estimating it takes longer than all else.
-static void make_elements(const Shape &shape, KernelPlan *plan) {
-    const bool narrow = is_narrow(shape);
-    plan->route = KernelRoute::Elements;
-    plan->is_wide = !narrow;
-    plan->kernel = elements_kernel(shape.element, narrow);
-    plan->element = plan->word = shape.element;
-    plan->tile[0] = plan->tile[1] = 0;
-    if (narrow) {
-        fill_elements(shape, &plan->params.elements);
-    } else {
-        fill_elements(shape, &plan->params.elements_wide);
-    }
-    constexpr int64_t kPerBlock = kernels::Elements<1, Narrow>::kPerBlock;
-    plan->blocks = static_cast<uint32_t>(divide_up(shape.nbytes / shape.element, kPerBlock));
-    plan->cost = 0;
-}
-
-void plan_elements(const Shape &shape, KernelPlan *plan) {
-    make_elements(shape, plan);
-    plan->cost = cost_of_elements(shape);
-}
-
 const char *route_name(KernelRoute route) {
     switch (route) {
         case KernelRoute::Elements:
@@ -219,11 +150,10 @@ static void keep_better(const Shape &shape, const KernelPlan &plan, KernelPlan *
 
 void plan_kernel_of(const Shape &shape, KernelPlan *out_plan) {
     constexpr int32_t kMostAxes = 40;  // that tiles are cut along
-    make_elements(shape, out_plan);
-    if (shape.nbytes <= kCachedBytes || shape.ndim > kMostAxes) {
+    plan_elements(shape, out_plan);
+    if (shape.nbytes <= kMostByElements || shape.ndim > kMostAxes) {
         return;
     }
-    out_plan->cost = cost_of_elements(shape);
     out_plan->cost = cost_where_stored(shape, *out_plan);
     for (const auto plan : {plan_rows, plan_channels, plan_aligned_tiles, plan_loose_tiles}) {
         KernelPlan other;
@@ -256,7 +186,7 @@ void move_plan(uint64_t dst_distance, uint64_t src_distance, KernelPlan *plan) {
     const auto move = [&](auto *params) { move_params(dst_distance, src_distance, params); };
     switch (plan->route) {
         case KernelRoute::Elements:
-            return plan->is_wide ? move(&plan->params.elements_wide) : move(&plan->params.elements);
+            return plan->has_many_axes ? move(&plan->params.elements_many) : move(&plan->params.elements);
         case KernelRoute::Rows:
             return plan->is_wide ? move(&plan->params.rows_wide) : move(&plan->params.rows);
         case KernelRoute::Channels:
@@ -274,6 +204,9 @@ void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text) {
     if (plan.tile[0] != 0) {
         (void)std::snprintf(tile, sizeof tile, " of %lld x %lld", static_cast<long long>(plan.tile[0]),
                             static_cast<long long>(plan.tile[1]));
+    } else if (plan.route == KernelRoute::Elements) {
+        const uint32_t each = plan.has_many_axes ? plan.params.elements_many.each : plan.params.elements.each;
+        (void)std::snprintf(tile, sizeof tile, ", %u for a thread", each);
     }
     (void)std::snprintf(out_text, static_cast<size_t>(capacity),
                         "%s%s, elements of %d bytes, %d at once, %s, %u blocks of %u threads", route_name(plan.route),

@@ -5,7 +5,7 @@
 // find_shape makes a Shape of a transfer: elements of 1 to 16 bytes, and axes with steps on both sides. dst is fast
 // along the first axes, and what matters is where src is fast:
 //
-//   Elements   a thread for each element. Any layout, and copies of up to 4 MiB, which the cache holds
+//   Elements   a thread for some elements along one axis. Any layout, and copies of up to 2 MiB, which the cache holds
 //   Rows       src and dst are adjacent along the same axis, from anywhere: a thread stores whole sixteens of dst
 //   Channels   two to four channels become pixels, or the reverse: a thread transposes them in registers
 //   Tiles      src is adjacent along another axis than dst: squares of sixteens, transposed in shared memory
@@ -45,8 +45,8 @@ const char *route_name(KernelRoute route);
 // The parameters that a launch passes by value: the Params of the kernel.
 union KernelParams {
     KernelParams() {}
-    kernels::ElementsParams<kernels::Narrow> elements;
-    kernels::ElementsParams<kernels::Wide> elements_wide;
+    kernels::ElementsParams<kernels::kFewAxes> elements;
+    kernels::ElementsParams<kernels::kManyAxes> elements_many;
     kernels::RowsParams<kernels::Narrow> rows;
     kernels::RowsParams<kernels::Wide> rows_wide;
     kernels::ChannelsParams channels;
@@ -61,8 +61,9 @@ struct KernelPlan {
     int32_t element;  // bytes that stay together
     int32_t word;     // bytes that are moved at once
     int64_t tile[2];  // elements of a tile along the runs of dst and of src; 0 where there is none
-    double cost;      // estimated microseconds of the stream; 0: nothing to compare it with
-    bool is_wide;     // of the parameters those with offsets of 64 bits are made, where there are such
+    double cost;      // estimated microseconds of the stream
+    bool is_wide;     // rows have offsets of 64 bits
+    bool has_many_axes;
     KernelParams params;
 };
 
@@ -97,9 +98,7 @@ void move_plan(uint64_t dst_distance, uint64_t src_distance, KernelPlan *plan);
 // Chooses among the planners.
 void plan_kernel_of(const Shape &shape, KernelPlan *out_plan);
 
-// Plan one kernel. plan_rows returns false, and leaves the plan unspecified, if its kernel does not apply.
-// plan_elements plans any copy.
-void plan_elements(const Shape &shape, KernelPlan *plan);
+// Returns false, and leaves the plan unspecified, if the kernel does not apply.
 bool plan_rows(const Shape &shape, KernelPlan *plan);
 
 // Reverses an axis along which src goes backwards; then dst does.

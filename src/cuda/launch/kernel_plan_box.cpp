@@ -17,12 +17,12 @@ constexpr int32_t kMostBoxes = 18;                       // two of each kind
 constexpr int64_t kBlocks = 132 * AnyBox::kLeastBlocks;  // at once, on an H200
 
 // Costs of a box, in microseconds of the whole GPU: fitted to copies of random layouts on an H200.
-constexpr double kStart = 3.9;      // until the first block stores
+constexpr double kStart = 4.3;      // until the first block stores
 constexpr double kEntry = 5.6e-3;   // of the tables
 constexpr double kStored = 6.2e-6;  // a sector of dst
 constexpr double kLoaded = 8.4e-6;  // a sector of src
 constexpr double kPart = 2.5e-5;    // a sector that is stored in parts
-constexpr double kCycle = 6.7e-6;   // of a multiprocessor, for the work of all of them
+constexpr double kCycle = 7.2e-6;   // of a multiprocessor, for the work of all of them
 constexpr double kTileCycles = 70;  // to find a tile
 constexpr double kTurn = 1.1;       // for a block to wait for its loads, once for each tile
 
@@ -61,7 +61,7 @@ double cost_of(const BoxTile &box) {
         box.owned_axis < 0 ? 0 : static_cast<double>(box.more) / static_cast<double>(box.tile.extent[box.owned_axis]);
     const double stored = count_sectors(problem, box.tile.dst, kSectorBytes) * (1 - again);
     const double loaded = count_sectors(problem, box.tile.src, box.src_alignment) * (1 - again / 2);
-    const double memory = stored * kStored + loaded * kLoaded + count_parts(box) * kPart;
+    const double memory = (stored * kStored + loaded * kLoaded) * memory_share(*box.shape) + count_parts(box) * kPart;
     const double busy = std::min(1.0, params.tiles / 132.0);  // multiprocessors
     const double cycles = kTileCycles + AnyBox::kThreads / 32 * box.store_turns * box_store_cycles(box);
     const double turns = static_cast<double>(divide_up(params.tiles, kBlocks));

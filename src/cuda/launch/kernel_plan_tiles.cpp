@@ -93,15 +93,15 @@ using AnyTile = kernels::Tile<16, false, 256, 4, 1>;
 constexpr int32_t kOfSmall = kernels::Tile<2, true, 256, 1, 2>::kEarlier;
 constexpr int32_t kOfLarge = kernels::Tile<8, true, 256, 1, 1>::kEarlier;
 
-constexpr Choice kAligned[] = {{Id::via_tile_1, 1, 8, 16, 0, {3, 1.8e6, 1e-3}},
-                               {Id::via_tile_2, 2, 16, 16, 0, {3, 1.9e6, 8.9e-3}},
-                               {Id::via_tile_4, 4, 16, 16, 0, {2, 2e6, 6.1e-3}},
-                               {Id::via_tile_8, 8, 32, 16, 0, {2, 1.7e6, 4e-3}},
-                               {Id::via_tile_16, 16, 32, 32, 0, {2, 1.8e6, 5.1e-3}}};
-constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 16, 8, kOfSmall, {5, 1.5e6, 20e-3}},
-                             {Id::via_tile_loose_2, 2, 16, 8, kOfSmall, {5, 1.7e6, 9.4e-3}},
-                             {Id::via_tile_loose_4, 4, 16, 8, kOfLarge, {5, 1.7e6, 3.5e-3}},
-                             {Id::via_tile_loose_8, 8, 32, 8, kOfLarge, {4, 1.7e6, 3.1e-3}}};
+constexpr Choice kAligned[] = {{Id::via_tile_1, 1, 8, 16, 0, {4, 1.8e6, 1e-3}},
+                               {Id::via_tile_2, 2, 16, 16, 0, {4, 1.9e6, 8.9e-3}},
+                               {Id::via_tile_4, 4, 16, 16, 0, {3.5, 2e6, 6.1e-3}},
+                               {Id::via_tile_8, 8, 32, 16, 0, {3.5, 1.7e6, 4e-3}},
+                               {Id::via_tile_16, 16, 32, 32, 0, {4.5, 1.8e6, 5.1e-3}}};
+constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 16, 8, kOfSmall, {6, 1.5e6, 20e-3}},
+                             {Id::via_tile_loose_2, 2, 16, 8, kOfSmall, {6, 1.7e6, 9.4e-3}},
+                             {Id::via_tile_loose_4, 4, 16, 8, kOfLarge, {6, 1.7e6, 3.5e-3}},
+                             {Id::via_tile_loose_8, 8, 32, 8, kOfLarge, {5, 1.7e6, 3.1e-3}}};
 
 // Sizes the tiles. If one run is short, or ends soon after a tile, the other one is longer. The kernel's lists of
 // offsets are the limit.
@@ -318,7 +318,7 @@ bool fill_channels(const Shape &shape, const Picture &picture, KernelPlan *plan)
     }
     name_kernel(shape, picture, tile, plan);
     plan->blocks = static_cast<uint32_t>(tiles);
-    const KernelRates rates = {4, 2.1e6, shape.element == 4 ? 2.7e-3 : 1.45e-3};
+    const KernelRates rates = {5, 2.1e6, shape.element == 4 ? 2.7e-3 : 1.45e-3};
     plan->cost = cost_of_blocks(shape, plan->blocks, rates);
     return true;
 }

@@ -4,8 +4,6 @@
 #include <mutex>
 #include <new>
 
-#include "cuda/launch/kernel_copy.hpp"
-
 namespace via::cuda {
 namespace {
 
@@ -84,7 +82,7 @@ void remember(const Layout &layout, const KernelPlan &plan) {
 }
 
 bool find_layout(const Transfer &transfer, DstPlace place, Layout *out) {
-    if (transfer.ndim > kMostAxes || transfer.nbytes <= kMostByElements) {
+    if (transfer.ndim > kMostAxes) {
         return false;
     }
     *out = {reinterpret_cast<uint64_t>(transfer.dst) % kPlanAlignment,

@@ -2,20 +2,24 @@
 // takes, in microseconds. Rows of JSON, one a line. They show where the choice of plan_kernel loses, and what the
 // constants of its costs should be.
 //
-//     bench_gpu_kernels [LAYOUTS [SEED [LARGEST [ONLY]]]]     LARGEST in bytes, ONLY the number of one layout
+//     bench_gpu_kernels [LAYOUTS [SEED [LARGEST]]]     LARGEST in bytes
+//     bench_gpu_kernels - < FILE                       as `layouts_gpu.py --seed SEED --list` gives them
 //
-// The population is that of layouts_gpu.py. Made of the library's objects, to reach the planners.
+// Random layouts are of the same kind as those of layouts_gpu.py. Made of the library's objects, to reach the planners.
 #include "bench_gpu.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iostream>
 #include <numeric>
 #include <random>
+#include <sstream>
 
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
+#include "cuda/launch/kernel_plan_elements.hpp"
 #include "cuda/launch/kernel_plan_tiles.hpp"
 #include "cuda/launch/module.hpp"
 
@@ -33,9 +37,33 @@ constexpr int32_t kLaunches = 3;
 struct Layout {
     int64_t item;
     std::vector<int64_t> shape;  // of the source, before its axes are permuted
+    std::vector<int64_t> axes;
     std::vector<int64_t> steps;
-    std::vector<size_t> axes;
+    std::vector<int64_t> full;  // of the memory: steps, and gaps between rows
 };
+
+int64_t product(const std::vector<int64_t> &extents, int64_t item) {
+    return std::accumulate(extents.begin(), extents.end(), item, std::multiplies<>());
+}
+
+bool fits(const Layout &layout, int64_t largest) {
+    return product(layout.full, layout.item) <= std::min(kSourceBytes, 24 * largest) &&
+           product(layout.shape, layout.item) <= 2 * largest;
+}
+
+// Reads a layout as a line of numbers: the item's bytes, the number of axes, and the four lists.
+bool read_layout(const std::string &line, Layout *out_layout) {
+    std::istringstream numbers(line);
+    size_t ndim = 0;
+    numbers >> out_layout->item >> ndim;
+    for (auto *list : {&out_layout->shape, &out_layout->axes, &out_layout->steps, &out_layout->full}) {
+        list->resize(ndim);
+        for (int64_t &number : *list) {
+            numbers >> number;
+        }
+    }
+    return static_cast<bool>(numbers);
+}
 
 class Population {
 public:
@@ -44,17 +72,10 @@ public:
     // Layouts that fit the memory.
     Layout next() {
         Layout layout = any();
-        while (source_bytes(layout) > std::min(kSourceBytes, 24 * largest_) || dst_bytes(layout) > 2 * largest_) {
+        while (!fits(layout, largest_)) {
             layout = any();
         }
         return layout;
-    }
-
-    static int64_t dst_bytes(const Layout &layout) {
-        return std::accumulate(layout.shape.begin(), layout.shape.end(), layout.item, std::multiplies<>());
-    }
-    static int64_t source_bytes(const Layout &layout) {
-        return std::accumulate(layout.steps.begin(), layout.steps.end(), dst_bytes(layout), std::multiplies<>());
     }
 
 private:
@@ -64,7 +85,7 @@ private:
     }
 
     Layout any() {
-        Layout layout{choose({1, 2, 2, 4, 4, 8, 16}), {}, {}, {}};
+        Layout layout{choose({1, 2, 2, 4, 4, 8, 16}), {}, {}, {}, {}};
         const auto ndim = static_cast<size_t>(choose({2, 3, 3, 4, 4, 5}));
         const int64_t target = std::min(choose({1 << 20, 1 << 24, 1 << 26, 1 << 28}), largest_);
         std::vector<double> weights(ndim);
@@ -77,8 +98,11 @@ private:
             layout.steps.push_back(part() < 0.3 ? choose({1, 1, 2, 3}) : 1);
         }
         layout.shape.back() = part() < 0.3 ? choose({2, 3, 4, 5, 7}) : layout.shape.back();
+        for (size_t i = 0; i < ndim; ++i) {
+            layout.full.push_back(layout.shape[i] * layout.steps[i] + choose({0, 0, 5}));
+        }
         layout.axes.resize(ndim);
-        std::iota(layout.axes.begin(), layout.axes.end(), size_t{0});
+        std::iota(layout.axes.begin(), layout.axes.end(), int64_t{0});
         std::shuffle(layout.axes.begin(), layout.axes.end(), random_);
         return layout;
     }
@@ -114,13 +138,13 @@ bool find_shape(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Shape *o
     int64_t stride = 1;
     for (size_t i = strides.size(); i-- > 0;) {
         strides[i] = stride * layout.steps[i];
-        stride = strides[i] * layout.shape[i];
+        stride *= layout.full[i];
     }
     std::vector<int64_t> shape;
     std::vector<int64_t> permuted;
-    for (const size_t axis : layout.axes) {
-        shape.push_back(layout.shape[axis]);
-        permuted.push_back(strides[axis]);
+    for (const int64_t axis : layout.axes) {
+        shape.push_back(layout.shape[static_cast<size_t>(axis)]);
+        permuted.push_back(strides[static_cast<size_t>(axis)]);
     }
     const Wrapped to(dst, layout.item, shape, {});
     const Wrapped from(src, layout.item, shape, permuted);
@@ -149,8 +173,11 @@ std::string text_of(const KernelPlan &plan) {
 std::vector<Candidate> candidates_of(const Shape &shape) {
     std::vector<Candidate> found;
     KernelPlan plan;
-    via::cuda::plan_elements(shape, &plan);
-    found.push_back({"elements", plan, {}});
+    for (int32_t axis = -1; axis < shape.ndim; ++axis) {
+        if (via::cuda::plan_elements_along(shape, axis, via::cuda::kThreadsWanted, &plan)) {
+            found.push_back({"elements " + std::to_string(axis), plan, {}});
+        }
+    }
     const std::pair<const char *, bool (*)(const Shape &, KernelPlan *)> families[] = {
         {"rows", via::cuda::plan_rows},
         {"channels", via::cuda::plan_channels},
@@ -218,10 +245,9 @@ double median(std::vector<double> values) {
 
 void show(const Layout &layout, const Shape &shape, const std::vector<Candidate> &candidates, const KernelPlan &chosen,
           double planned) {
-    const std::vector<int64_t> axes(layout.axes.begin(), layout.axes.end());
     std::printf(
         R"({"item": %lld, "shape": %s, "axes": %s, "steps": %s, "nbytes": %lld, "chosen": "%s", "planned": %.3g, "plans": [)",
-        static_cast<long long>(layout.item), listed(layout.shape).c_str(), listed(axes).c_str(),
+        static_cast<long long>(layout.item), listed(layout.shape).c_str(), listed(layout.axes).c_str(),
         listed(layout.steps).c_str(), static_cast<long long>(shape.nbytes), text_of(chosen).c_str(), planned);
     for (size_t i = 0; i < candidates.size(); ++i) {
         const Candidate &each = candidates[i];
@@ -231,10 +257,9 @@ void show(const Layout &layout, const Shape &shape, const std::vector<Candidate>
     std::printf("]}\n");
 }
 
-void measure(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Stream *stream, int only) {
+void measure(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Stream *stream) {
     Shape shape;
-    static int number = 0;
-    if (!find_shape(layout, dst, src, &shape) || (only >= 0 && number++ != only)) {
+    if (!find_shape(layout, dst, src, &shape)) {
         return;
     }
     std::vector<Candidate> candidates = candidates_of(shape);
@@ -253,7 +278,8 @@ void measure(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Stream *str
 }  // namespace
 
 int main(int count, char **arguments) {
-    const int layouts = count > 1 ? std::atoi(arguments[1]) : 100;
+    const bool reads = count > 1 && std::string(arguments[1]) == "-";
+    const int layouts = count > 1 && !reads ? std::atoi(arguments[1]) : 100;
     const int seed = count > 2 ? std::atoi(arguments[2]) : 1;
     const int64_t largest = count > 3 ? std::atoll(arguments[3]) : int64_t{256} << 20;
     cu_ok(cu(cuCtxSetCurrent)(primary_context(0)));
@@ -261,10 +287,16 @@ int main(int count, char **arguments) {
     const CUdeviceptr dst = device_memory(2 * largest);
     Stream stream;
     Population population(static_cast<uint32_t>(seed), largest);
-    const int only = count > 4 ? std::atoi(arguments[4]) : -1;
-    for (int i = 0; i < layouts; ++i) {
-        const Layout layout = population.next();
-        measure(layout, dst, src, &stream, only);
+    for (int i = 0; i < layouts && !reads; ++i) {
+        measure(population.next(), dst, src, &stream);
+    }
+    for (std::string line; reads && std::getline(std::cin, line);) {
+        Layout layout;
+        if (!read_layout(line, &layout) || !fits(layout, largest)) {
+            std::fprintf(stderr, "left out: %s\n", line.c_str());
+            continue;
+        }
+        measure(layout, dst, src, &stream);
     }
     return 0;
 }
