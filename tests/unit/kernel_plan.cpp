@@ -147,6 +147,18 @@ void transposes_of_every_second_element_are_copied_by_boxes(void **) {
     }
 }
 
+// Elsewhere blocks of 253 would begin amid sectors.
+void stores_to_another_device_begin_at_sectors(void **) {
+    Shape shape;
+    KernelPlan plan;
+    via::cuda::find_shape(Loops(2, {{11, 2, 3015822}, {542, 22, 2}, {100, 11924, 1086}}).transfer, &shape);
+    shape.place = DstPlace::Peer;
+    via::cuda::plan_elements(shape, &plan);
+    assert_int_equal(plan.params.elements.count, 11 * 542 * 100);
+    assert_int_equal(plan.params.elements.each, 1);
+    assert_int_equal(plan.blocks, via::divide_up(11 * 542 * 100, 256));
+}
+
 // Whatever the planners are, the copy is done by the plan that is estimated to take the least time.
 void the_plan_with_the_least_cost_is_chosen(void **) {
     const Loops copies[] = {transpose(4096, 2048, 4), transpose(4095, 2049, 2), Loops(1000, {{5000, 1000, 1111}}),
@@ -399,6 +411,7 @@ int main() {
         cmocka_unit_test(runs_of_dst_are_cut_at_sectors),
         cmocka_unit_test(small_copies_are_done_element_by_element),
         cmocka_unit_test(threads_walk_where_src_moves_least),
+        cmocka_unit_test(stores_to_another_device_begin_at_sectors),
         cmocka_unit_test(threads_number_a_part_of_an_axis),
         cmocka_unit_test(threads_number_rows_that_fill_blocks_together),
         cmocka_unit_test(two_to_four_channels_are_turned_in_registers),

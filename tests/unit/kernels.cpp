@@ -154,6 +154,10 @@ void check_copy(Copy *copy) {
         return;
     }
     KernelPlan plan;
+    Shape across = shape;
+    across.place = via::cuda::DstPlace::Peer;
+    via::cuda::plan_elements(across, &plan);
+    check_plan(copy, plan);
     for (int32_t axis = -1; axis < shape.ndim; ++axis) {
         const int64_t threads = axis % 2 == 0 ? via::cuda::kThreadsWanted : 1;
         if (via::cuda::plan_elements_along(shape, axis, threads, &plan)) {

@@ -63,6 +63,13 @@ void number_others(const Shape &shape, int64_t most, ElementsWalk *walk) {
     walk->each = share_out(shape.axes[walk->axis].extent, 1, most);
 }
 
+// Numbers the first axes, the last of them being the one that is walked along.
+void number_up_to(int32_t axis, ElementsWalk *walk) {
+    for (walk->ndim = 0; walk->ndim <= axis; ++walk->ndim) {
+        walk->numbered[walk->ndim] = walk->ndim;
+    }
+}
+
 // Numbers the part of an axis that fills one to eight blocks best, and walks along it.
 void number_part(const Shape &shape, int64_t most, ElementsWalk *walk) {
     double best = 0;
@@ -82,10 +89,14 @@ void number_part(const Shape &shape, int64_t most, ElementsWalk *walk) {
             }
         }
     }
-    while (walk->ndim <= walk->axis) {
-        walk->numbered[walk->ndim] = walk->ndim;
-        ++walk->ndim;
-    }
+    number_up_to(walk->axis, walk);
+}
+
+// Numbers all elements, so that what blocks store begins and ends at whole sectors of a dense dst.
+void number_all(const Shape &shape, ElementsWalk *walk) {
+    const int32_t last = shape.ndim - 1;
+    *walk = {last, shape.axes[last].extent, 1, true, 0, {}, shape.nbytes / shape.element};
+    number_up_to(last, walk);
 }
 
 }  // namespace
@@ -170,15 +181,19 @@ bool plan_elements_along(const Shape &shape, int32_t axis, int64_t threads, Kern
 
 void plan_elements(const Shape &shape, KernelPlan *plan) {
     ElementsWalk best;
-    double least = 0;
-    for (int32_t axis = -1; axis < shape.ndim; ++axis) {
+    const bool crosses_link = shape.place == DstPlace::Peer && fits_index(shape.nbytes / shape.element);
+    if (crosses_link) {
+        number_all(shape, &best);
+    } else {
+        make_walk(shape, -1, kThreadsWanted, &best);
+    }
+    double least = cost_of_elements(shape, best);
+    for (int32_t axis = 0; axis < shape.ndim && !crosses_link; ++axis) {
         ElementsWalk walk;
-        const bool splits_stores = axis == 0 && shape.place == DstPlace::Peer;
-        if (splits_stores || !make_walk(shape, axis, kThreadsWanted, &walk)) {
+        if (!make_walk(shape, axis, kThreadsWanted, &walk)) {
             continue;
         }
-        const double cost = cost_of_elements(shape, walk);
-        if (axis < 0 || cost < least) {
+        if (const double cost = cost_of_elements(shape, walk); cost < least) {
             best = walk;
             least = cost;
         }
