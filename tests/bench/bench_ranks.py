@@ -2,8 +2,8 @@
 
     python tests/bench/bench_ranks.py [--json FILE]
 
-By NCCL between two GPUs, and by MPI from GPU to GPU through pinned memory, where mpi4py and mpiexec are. GB/s of the
-pages, one way; both ranks wait for each other before and after. The limit is one message of as many adjacent bytes.
+By NCCL between two GPUs, and by MPI through pinned memory, between two or within one, where mpi4py and mpiexec are. GB/s
+of the pages, one way; both ranks wait for each other before and after. The limit is one message of as many adjacent bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Pages:
     """The cache of a rank, the numbers of the pages, and a buffer for them."""
 
     def __init__(self, rank: int, count: int, nbytes: int, memory: str) -> None:
-        torch.cuda.set_device(rank)
+        torch.cuda.set_device(rank % torch.cuda.device_count())
         generator = torch.Generator().manual_seed(rank)
         self.cache = torch.zeros(count * EACH, nbytes, dtype=torch.uint8, device="cuda")
         self.index = torch.randperm(count * EACH, generator=generator)[:count]
