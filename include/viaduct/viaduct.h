@@ -1096,9 +1096,8 @@ VIA_CHECKED via_status via_copy_indexed(via_array *dst, via_array *dst_index, vi
  * Errors: as via_copy_indexed and via_copy_submit.
  */
 VIA_CHECKED via_status via_copy_indexed_submit(via_array *dst, via_array *dst_index, via_array *src,
-                                               via_array *src_index, int32_t axis,
-                                               const via_convert_options *options, via_stream *stream,
-                                               via_task **out_task);
+                                               via_array *src_index, int32_t axis, const via_convert_options *options,
+                                               via_stream *stream, via_task **out_task);
 
 /**
  * Copies src to dst, which has another dtype, and converts on the way. dst and src have equal shapes, any layout and
@@ -1251,8 +1250,7 @@ VIA_CHECKED via_status via_batch_add(via_batch *batch, via_array *dst, via_array
  * is unchanged. Errors: as via_copy_indexed and via_batch_add.
  */
 VIA_CHECKED via_status via_batch_add_indexed(via_batch *batch, via_array *dst, via_array *dst_index, via_array *src,
-                                             via_array *src_index, int32_t axis,
-                                             const via_convert_options *options);
+                                             via_array *src_index, int32_t axis, const via_convert_options *options);
 
 /**
  * Adds one conversion, and holds both arrays. Prepares it now, and reads `options`. On failure the batch is unchanged.

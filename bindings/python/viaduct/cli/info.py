@@ -65,9 +65,7 @@ def show_library(page: Page, links: Links) -> None:
     if version is not None:
         page.fact("driver", version)
     held = stats()
-    page.fact(
-        "pinned now", f"{in_bytes(held['staged_bytes'])} for staging, {in_bytes(held['pinned_bytes'])} in arrays"
-    )
+    page.fact("pinned now", f"{in_bytes(held['staged_bytes'])} for staging, {in_bytes(held['pinned_bytes'])} in arrays")
     peers = ", ".join(f"{name} {version}" for name, version in machine.installed_peers())
     page.fact("installed next to it", peers or "none of the packages that it exchanges arrays with")
 
