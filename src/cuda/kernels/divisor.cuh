@@ -56,16 +56,14 @@ inline Divisor<Index> make_divisor(int64_t divisor) {
     return {static_cast<Index>(d), static_cast<Index>(((rest << kBits) + d - 1) / d), s};
 }
 
-// Widths of index arithmetic. Narrow: every index fits 31 bits, offsets in elements fit 32, and there are few axes, so
-// that a launch passes little.
+// Widths of the index arithmetic of rows. Narrow: every index fits 31 bits, and there are few axes, so that a launch
+// passes little.
 struct Narrow {
     using Index = uint32_t;
-    using Step = int32_t;
     static constexpr int32_t kAxes = 10;
 };
 struct Wide {
     using Index = uint64_t;
-    using Step = int64_t;
     static constexpr int32_t kAxes = 64;
 };
 

@@ -17,8 +17,7 @@
 // 50 us of the host: plan_cache.hpp remembers plans by layout.
 //
 // A plan holds the kernel's number (kernels.hpp), its grid, and its parameters, which travel by value with the launch.
-// Divisions by extents are multiplications by constants that the planner computes (divisor.cuh). Offsets of 32 bits
-// are used where they fit.
+// Divisions by extents are multiplications by constants that the planner computes (divisor.cuh).
 //
 // module.hpp loads the kernels of a context once. kernel_copy.hpp plans, loads and launches, in the context that
 // reaches the memory. The kernels are C++ that also compiles for the host: tests/unit/kernels.cpp and the fake driver
