@@ -9,8 +9,8 @@
 namespace via {
 namespace {
 
-// Bytes that could be read in the time that any read takes: 3 us of a system call, and 8 us of a disk, on an H200 host.
-constexpr int64_t kCallBytes = int64_t{16} << 10;
+// Bytes that could be read in the time that any read of a disk takes: 8 us on an H200 host.
+constexpr int64_t kColdCallBytes = int64_t{16} << 10;
 
 // Most bytes read together with gaps: they stay in a core's cache until the rows have been copied out.
 constexpr int64_t kMostSpan = int64_t{256} << 10;
@@ -82,7 +82,8 @@ private:
     }
 
     Status scatter(int32_t level, int64_t place, int64_t count, char *memory) {
-        return io_.read_rows(memory, {place, extents_.row_bytes, extents_.steps[level], count});
+        char gap[kMostCachedCallBytes];
+        return io_.read_rows(memory, gap, {place, extents_.row_bytes, extents_.steps[level], count});
     }
 
     // Reads rows with their gaps, and copies the rows out.
@@ -111,28 +112,32 @@ private:
 
 }  // namespace
 
-ExtentGroups::ExtentGroups(const FileExtents &extents) : level(extents.ndim) {
+ExtentGroups::ExtentGroups(const FileExtents &extents, int64_t call_bytes) : level(extents.ndim) {
     bytes[extents.ndim] = spans[extents.ndim] = extents.row_bytes;
     for (int32_t i = extents.ndim - 1; i >= 0; --i) {
         bytes[i] = bytes[i + 1] * extents.counts[i];
         spans[i] = spans[i + 1] + (extents.counts[i] - 1) * extents.steps[i];
-        const bool is_near = extents.steps[i] - spans[i + 1] <= kCallBytes && spans[i + 1] <= kMostSpan;
+        const bool is_near = extents.steps[i] - spans[i + 1] <= call_bytes && spans[i + 1] <= kMostSpan;
         level = level == i + 1 && is_near ? i : level;
     }
-    cost = extents.nbytes / bytes[level] * (spans[level] + kCallBytes);
+    cost = extents.nbytes / bytes[level] * (spans[level] + call_bytes);
 }
+
+ExtentIo::ExtentIo(FileIo &file_io, const FileExtents &extents)
+    : io_(file_io), extents_(extents), cold_(extents, kColdCallBytes), cached_(extents, cached_call_bytes()) {}
 
 Status ExtentIo::read(void *memory, int64_t offset, int64_t nbytes) {
     if (is_one()) {
         return io_.read(memory, extents_.offset + offset, nbytes);
     }
-    Walk walk(io_, extents_, groups_, Direction::Read, is_cold(offset, nbytes));
+    const bool cold = is_cold(offset, nbytes);
+    Walk walk(io_, extents_, groups(cold), Direction::Read, cold);
     return walk.part(0, extents_.offset, offset, nbytes, static_cast<char *>(memory));
 }
 
 // Writes row by row: gaps belong to others, and are not even rewritten with their content.
 Status ExtentIo::write(const void *memory, int64_t offset, int64_t nbytes) {
-    Walk walk(io_, extents_, groups_, Direction::Write, false);
+    Walk walk(io_, extents_, cached_, Direction::Write, false);
     return walk.part(0, extents_.offset, offset, nbytes, static_cast<char *>(const_cast<void *>(memory)));
 }
 
@@ -141,8 +146,8 @@ Status ExtentIo::prepare_write() { return is_one() ? io_.prepare_write(extents_.
 int64_t ExtentIo::file_offset_of(int64_t offset) const {
     int64_t place = extents_.offset;
     for (int32_t i = 0; i < extents_.ndim; ++i) {
-        place += offset / groups_.bytes[i + 1] * extents_.steps[i];
-        offset %= groups_.bytes[i + 1];
+        place += offset / cached_.bytes[i + 1] * extents_.steps[i];
+        offset %= cached_.bytes[i + 1];
     }
     return place + offset;
 }
@@ -156,7 +161,7 @@ bool ExtentIo::is_cold(int64_t offset, int64_t nbytes) const {
     for (int64_t i = 0; i < samples && io_.may_read_past(); ++i) {
         const int64_t at = offset + (nbytes - 1) / samples * i;
         const int64_t left = extents_.row_bytes - at % extents_.row_bytes;
-        cold += io_.is_missing(file_offset_of(at), std::min({left, offset + nbytes - at, kCallBytes})) ? 1 : 0;
+        cold += io_.is_missing(file_offset_of(at), std::min({left, offset + nbytes - at, kColdCallBytes})) ? 1 : 0;
     }
     return 2 * cold > samples;
 }
@@ -164,7 +169,7 @@ bool ExtentIo::is_cold(int64_t offset, int64_t nbytes) const {
 int64_t ExtentIo::piece_bytes() const {
     constexpr int64_t kLeastPiece = int64_t{16} << 10;
     int64_t piece = FileIo::kPieceBytes;
-    for (int64_t cost = groups_.cost; cost > extents_.nbytes + kCallBytes && piece > kLeastPiece; cost /= 2) {
+    for (int64_t cost = cold_.cost; cost > extents_.nbytes + kColdCallBytes && piece > kLeastPiece; cost /= 2) {
         piece /= 2;
     }
     return piece;
@@ -175,8 +180,9 @@ int32_t ExtentIo::readers(int64_t offset, int64_t nbytes) const {
         return io_.readers(extents_.offset + offset, nbytes);
     }
     const double share = static_cast<double>(nbytes) / static_cast<double>(extents_.nbytes);
-    const auto cost = static_cast<int64_t>(share * static_cast<double>(groups_.cost));
-    return io_.row_readers(cost, is_cold(offset, nbytes));
+    const bool cold = is_cold(offset, nbytes);
+    const auto cost = static_cast<int64_t>(share * static_cast<double>(groups(cold).cost));
+    return io_.row_readers(cost, cold);
 }
 
 int32_t ExtentIo::writers(int64_t nbytes) const { return io_.writers(std::min(nbytes, extents_.row_bytes)); }

@@ -8,9 +8,10 @@
 
 namespace via {
 
-// Groups rows for reading: rows with small gaps are read together with the gaps, since that costs less.
+// Groups rows for reading: rows with small gaps are read together with the gaps, since that costs less. `call_bytes` are
+// those that could be read in the time that any read takes.
 struct ExtentGroups {
-    explicit ExtentGroups(const FileExtents &extents);
+    ExtentGroups(const FileExtents &extents, int64_t call_bytes);
     int64_t bytes[VIA_MAX_NDIM + 1];  // of all loops from this one on, without gaps
     int64_t spans[VIA_MAX_NDIM + 1];  // the same with gaps
     int32_t level;                    // the first loop that is read with its gaps
@@ -19,7 +20,7 @@ struct ExtentGroups {
 
 class ExtentIo {
 public:
-    ExtentIo(FileIo &file_io, const FileExtents &extents) : io_(file_io), extents_(extents), groups_(extents) {}
+    ExtentIo(FileIo &file_io, const FileExtents &extents);
     ExtentIo(const ExtentIo &) = delete;
     ExtentIo &operator=(const ExtentIo &) = delete;
 
@@ -45,10 +46,12 @@ private:
     bool is_one() const { return extents_.ndim == 0; }
     bool is_cold(int64_t offset, int64_t nbytes) const;
     int64_t file_offset_of(int64_t offset) const;
+    const ExtentGroups &groups(bool cold) const { return cold ? cold_ : cached_; }
 
     FileIo &io_;
     const FileExtents &extents_;
-    const ExtentGroups groups_;
+    const ExtentGroups cold_;    // of a disk
+    const ExtentGroups cached_;  // of the page cache
 };
 
 }  // namespace via

@@ -12,6 +12,11 @@ enum class Direction : int32_t { Read, Write };
 // Returns the share of the bytes that the page cache has now, 0 to 1; 1 if unknown, so that the cache is used.
 double cached_share(OpenFile *file, int64_t offset, int64_t nbytes);
 
+// Returns how many bytes a core reads from the page cache in the time that the system call takes: measured once, since
+// that differs by a factor of three between machines. At most kMostCachedCallBytes.
+inline constexpr int64_t kMostCachedCallBytes = int64_t{16} << 10;
+int64_t cached_call_bytes();
+
 class FileIo {
 public:
     // Size of the chunks of a transfer. Writers align chunks in the file, so that whole blocks are written. Readers
@@ -27,8 +32,8 @@ public:
     VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes);
     // Does the same for one of many rows; `cold` states whether to read them by direct I/O.
     VIA_NODISCARD Status read_row(bool cold, void *memory, int64_t offset, int64_t nbytes);
-    // Reads cached rows with small gaps by one call; at most kMostRows.
-    VIA_NODISCARD Status read_rows(char *memory, const FileRows &rows);
+    // Reads cached rows with small gaps by one call; at most kMostRows. `gap` has room for a gap.
+    VIA_NODISCARD Status read_rows(char *memory, char *gap, const FileRows &rows);
     VIA_NODISCARD Status write(const void *memory, int64_t offset, int64_t nbytes);
 
     // Reserves disk blocks before a write, where that pays.

@@ -4,7 +4,8 @@
 
 Without a device only host memory is measured. The parties take turns; medians of the turns. Bytes are those that are
 moved, once. "device" counts the same bytes as "pinned": a copy within a device reads and writes each. The limit is the
-rate of as many adjacent bytes, in the same turns.
+rate of as many adjacent bytes, in the same turns. The index is on the device, where PyTorch's has to be; rows of their
+own have it on the host, from where PyTorch's program sends it each time.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ CASES = [(4096, 65536, 4096), (100_000, 200_000, 512)]
 HOST_CASES = [*CASES, (100_000, 1_000_000, 64), (1_000_000, 1_000_000, 8)]
 
 BOUND = "adjacent bytes"
+HOST_INDEX = "index on the host"
 
 # Where rows come from and go to, and the part of adjacent bytes' rate that is wanted.
 WAYS = [("cuda:0", "cuda:0", 0.7), ("pinned", "cuda:0", 0.8), ("cuda:0", "pinned", 0.8), ("cpu", "cuda:0", 0)]
@@ -77,6 +79,15 @@ def limited_rows(name: str, found: dict[str, float], part: float) -> list[dict[s
         best = max(peers, key=lambda peer: peers[peer])
         rows.append(row(f"{name}; peers", "GB/s", found, {"peer": best, "at_least": 1.5}))
     return rows
+
+
+def host_index_row(name: str, found: dict[str, float]) -> list[dict[str, Any]]:
+    """Takes the rates of calls whose index is on the host."""
+    suffix = f", {HOST_INDEX}"
+    taken = {each.removesuffix(suffix): found.pop(each) for each in list(found) if each.endswith(suffix)}
+    peer = next((each for each in taken if each != "viaduct"), None)
+    target = {"peer": peer, "at_least": 1.5} if peer else None
+    return [row(f"{name}{suffix}; peers", "GB/s", taken, target)]
 
 
 def numbers_for(case: tuple[int, int, int], order: str) -> numpy.ndarray:
@@ -154,20 +165,25 @@ def torch_call(dst: via.Array, src: via.Array, index: numpy.ndarray) -> dict[str
     if torch is None or not torch.cuda.is_available():
         return {}
     to, of = (as_torch(array) for array in (dst, src))
-    rows = torch.from_numpy(index).to(of.device)
+    on_host = torch.from_numpy(index)
+    rows = on_host.to(of.device)
 
-    def select() -> None:
+    def select(rows: Any = rows) -> None:
         if to.device == of.device:
             torch.index_select(of, 0, rows, out=to)
         else:
             to.copy_(of.index_select(0, rows), non_blocking=True)
         torch.cuda.synchronize()
 
+    def select_sent() -> None:
+        select(on_host.to(of.device))
+
     def scatter() -> None:
         to.index_copy_(0, torch.arange(len(rows), device=to.device), of.index_select(0, rows).to(to.device))
         torch.cuda.synchronize()
 
-    return {"torch index_select": select, "torch index_copy_": scatter}
+    calls = {"torch index_select": select, "torch index_copy_": scatter}
+    return calls | ({f"torch index_select, {HOST_INDEX}": select_sent} if of.device.type == "cuda" else {})
 
 
 def device_calls(dst: via.Array, src: via.Array, index: numpy.ndarray) -> dict[str, Call]:
@@ -187,7 +203,7 @@ def device_calls(dst: via.Array, src: via.Array, index: numpy.ndarray) -> dict[s
         prepared.run(stream)
         stream.synchronize()
 
-    calls = {"viaduct": now(index), "viaduct, index on the device": now(on_device), "viaduct, prepared": again}
+    calls = {"viaduct": now(on_device), "viaduct, prepared": again, f"viaduct, {HOST_INDEX}": now(index)}
     try:
         calls["cuMemcpyBatchAsync"] = Driver(dst, src, index, stream)
         calls["cuMemcpyBatchAsync"]()
@@ -223,7 +239,8 @@ def device_rows() -> list[dict[str, Any]]:
             dst = via.empty((count, nbytes), "uint8", device=to)
             index = numbers_for(case, "random")
             both = rates(case, device_calls(dst, src, index) | {BOUND: dense_call(dst, src)})
-            found += limited_rows(name_of(case, f"{WORDS[of]} -> {WORDS[to]}"), both, part)
+            name = name_of(case, f"{WORDS[of]} -> {WORDS[to]}")
+            found += host_index_row(name, both) + limited_rows(name, both, part)
             via.copy_indexed(dst, None, src, index)
             check(dst, src, index)
     return found + issue_rows()

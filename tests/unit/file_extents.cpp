@@ -9,6 +9,8 @@ namespace {
 using via::ExtentGroups;
 using via::FileExtents;
 
+constexpr int64_t kCallBytes = int64_t{16} << 10;
+
 struct Window {
     std::vector<int64_t> shape;
     std::vector<int64_t> count;
@@ -49,16 +51,16 @@ void loops_that_continue_one_another_are_one(void **state) {
 void rows_near_one_another_are_read_at_once_and_others_are_not(void **state) {
     (void)state;
     const int64_t far = int64_t{1} << 20;
-    assert_int_equal(ExtentGroups(extents_of({{50, 60}, {50, 30}, {1, 1}})).level, 0);
-    assert_int_equal(ExtentGroups(extents_of({{50, far}, {50, 30}, {1, 1}})).level, 1);
-    assert_int_equal(ExtentGroups(extents_of({{9, far, 60}, {9, 100, 30}, {1, 1, 1}})).level, 1);
-    assert_int_equal(ExtentGroups(extents_of({{9, 8, far}, {9, 2, far / 2}, {1, 1, 1}})).level, 2);
+    assert_int_equal(ExtentGroups(extents_of({{50, 60}, {50, 30}, {1, 1}}), kCallBytes).level, 0);
+    assert_int_equal(ExtentGroups(extents_of({{50, far}, {50, 30}, {1, 1}}), kCallBytes).level, 1);
+    assert_int_equal(ExtentGroups(extents_of({{9, far, 60}, {9, 100, 30}, {1, 1, 1}}), kCallBytes).level, 1);
+    assert_int_equal(ExtentGroups(extents_of({{9, 8, far}, {9, 2, far / 2}, {1, 1, 1}}), kCallBytes).level, 2);
 }
 
 void what_rows_cost_grows_with_their_number(void **state) {
     (void)state;
-    const ExtentGroups dense(extents_of({{1000, 1024}, {1000, 1024}, {1, 1}}));
-    const ExtentGroups far(extents_of({{1000, 1 << 20}, {1000, 1024}, {1, 1}}));
+    const ExtentGroups dense(extents_of({{1000, 1024}, {1000, 1024}, {1, 1}}), kCallBytes);
+    const ExtentGroups far(extents_of({{1000, 1 << 20}, {1000, 1024}, {1, 1}}), kCallBytes);
     assert_true(dense.cost < 5 << 20);
     assert_true(far.cost > 4 * dense.cost);
     assert_int_equal(far.bytes[0], dense.bytes[0]);
