@@ -126,14 +126,13 @@ void grow_tile(const TileProblem &problem, const TileTarget &target, Tile *out_t
     const Growth growth{problem, target.most, out_tile};
     grow_side(growth, Side::Dst, of_dst, dst_count, target.dst_span);
     grow_side(growth, Side::Src, of_src, src_count, target.src_span);
-    if (target.widen) {
-        // Gives the remaining room to runs that can be longer.
+    if (target.fill == TileFill::LongerRuns) {
         grow_side(growth, Side::Src, of_src, src_count, 2 * target.src_span);
         grow_side(growth, Side::Dst, of_dst, dst_count, 2 * target.dst_span);
     }
     measure_runs(problem, Side::Dst, of_dst, dst_count, *out_tile, &out_tile->dst);
     measure_runs(problem, Side::Src, of_src, src_count, *out_tile, &out_tile->src);
-    if (target.widen) {
+    if (target.fill != TileFill::None) {
         widen_tile(problem, target, out_tile);
     }
 }

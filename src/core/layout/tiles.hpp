@@ -45,14 +45,16 @@ struct Tile {
     TileRuns src;
 };
 
+// What a tile does with room that is left: nothing, more runs along the remaining axes, or longer runs first.
+enum class TileFill : int32_t { None, MoreRuns, LongerRuns };
+
 // States the wanted length of runs in bytes, and the limits of a tile: elements, and bytes of src with their gaps.
-// `widen` adds further runs, along the remaining axes, until the tile reaches a limit.
 struct TileTarget {
     int64_t dst_span;
     int64_t src_span;
     int64_t most;
     int64_t most_bytes = 0;
-    bool widen = false;
+    TileFill fill = TileFill::None;
 };
 
 // Grows a tile to the target, as far as the axes continue one another; dst comes first.

@@ -343,7 +343,7 @@ struct Box {
     // Stores the elements of a word that reaches beyond its run.
     template <uint32_t kPack>
     VIA_DEVICE static void store_part(const Place &place, const Shared &shared, int32_t first, const RunBegin &run) {
-        VIA_NO_UNROLL
+        VIA_UNROLL
         for (uint32_t i = 0; kPack > 1 && i < kPack; ++i) {
             const int32_t column = first + static_cast<int32_t>(i);
             if (static_cast<uint32_t>(column) < place.columns) {

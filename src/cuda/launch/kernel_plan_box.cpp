@@ -13,7 +13,7 @@ using kernels::BoxParams;
 using kernels::Id;
 using AnyBox = kernels::Box<4>;
 
-constexpr int32_t kMostBoxes = 18;                       // two of each kind
+constexpr int32_t kMostBoxes = 27;                       // three of each kind
 constexpr int64_t kBlocks = 132 * AnyBox::kLeastBlocks;  // at once, on an H200
 
 // Costs of a box, in microseconds of the whole GPU: fitted to copies of random layouts on an H200.
@@ -98,7 +98,7 @@ TileTarget target_of(const Shape &shape, const BoxKind &kind) {
     const int64_t dst = whole(wanted, wanted >= 4 * kSectorBytes ? 4 * kSectorBytes : kSectorBytes);
     const int64_t more = begins_anywhere(shape, dst) ? kSectorBytes - shape.element : 0;
     const int64_t src = whole(std::min(std::sqrt(room / ratio), room / static_cast<double>(dst + more)), kSectorBytes);
-    return {dst + more, src, AnyBox::kBytes / kind.part / shape.element, AnyBox::kBytes / kind.part, true};
+    return {dst + more, src, AnyBox::kBytes / kind.part / shape.element, AnyBox::kBytes / kind.part, TileFill::LongerRuns};
 }
 
 namespace {
@@ -142,11 +142,11 @@ struct Candidates {
     }
 };
 
-// Adds a tile that fills the memory with further runs, and one that does not.
+// Adds a tile that fills the memory with longer and further runs, one with further runs alone, and one with neither.
 void add_kind(const Shape &shape, const BoxKind &kind, Candidates *out) {
     TileTarget target = target_of(shape, kind);
-    for (const bool widen : {true, false}) {
-        target.widen = widen;
+    for (const TileFill fill : {TileFill::LongerRuns, TileFill::MoreRuns, TileFill::None}) {
+        target.fill = fill;
         BoxTile box;
         if (grow_box(shape, target, &box)) {
             out->add(box);
