@@ -2,6 +2,7 @@
 // one, which it retains when it needs it, and never to ask a question.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "cuda/driver/driver.hpp"
@@ -9,6 +10,28 @@
 namespace via::cuda {
 
 constexpr int32_t kMostDevices = 64;
+
+// A number of a device that never changes, asked for once. Failed questions are asked again.
+class DeviceFact {
+public:
+    // `ask` stores the number, and returns the driver's result.
+    template <class Ask>
+    int get(const Ask &ask, int if_unknown) {
+        int known = known_.load(std::memory_order_relaxed);
+        if (known == kUnknown) [[unlikely]] {
+            int found = 0;
+            if (asked_again([&] { return ask(&found); }) != CUDA_SUCCESS) {
+                return if_unknown;
+            }
+            known_.store(known = found, std::memory_order_relaxed);
+        }
+        return known;
+    }
+
+private:
+    static constexpr int kUnknown = -1;
+    std::atomic<int> known_{kUnknown};
+};
 
 // Checks the number of a device; after need_driver. Errors: VIA_ERROR_DEVICE.
 VIA_NODISCARD Status find_device(int32_t device_id, CUdevice *out_device);

@@ -100,12 +100,12 @@ CUmemoryPool opened_pool_for(const ResolvedStream &stream, const ResolvedStream 
 }  // namespace
 
 bool has_scratch(int32_t device_id) {
-    int there = 0;
-    const auto ask = [&] {
-        return driver().cuDeviceGetAttribute(&there, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device_id);
+    static DeviceFact facts[kMostDevices];
+    const auto ask = [&](int *there) {
+        return driver().cuDeviceGetAttribute(there, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device_id);
     };
     return driver().cuMemAllocAsync != nullptr && driver().cuMemFreeAsync != nullptr &&
-           asked_again(ask) == CUDA_SUCCESS && there != 0;
+           facts[device_id].get(ask, 0) != 0;
 }
 
 Status Scratch::allocate(int64_t nbytes, const ResolvedStream &stream) {
@@ -114,9 +114,10 @@ Status Scratch::allocate(int64_t nbytes, const ResolvedStream &stream) {
 }
 
 bool can_reach_scratch(int32_t device_id, int32_t peer_id) {
-    int reaches = 0;
+    static DeviceFact facts[kMostDevices][kMostDevices];
+    const auto ask = [&](int *reaches) { return driver().cuDeviceCanAccessPeer(reaches, peer_id, device_id); };
     return has_scratch(device_id) && driver().cuMemPoolSetAccess != nullptr &&
-           driver().cuDeviceCanAccessPeer(&reaches, peer_id, device_id) == CUDA_SUCCESS && reaches != 0;
+           facts[device_id][peer_id].get(ask, 0) != 0;
 }
 
 // Allocates graph memory in a capture, which belongs to the graph whatever the pool.

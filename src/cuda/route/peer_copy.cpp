@@ -252,8 +252,9 @@ Status enqueue_with_side(const Transfer &transfer, PeerParts &parts, const PeerP
     return status == VIA_OK ? joined : status;
 }
 
-Status enqueue_parts(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream) {
-    const int32_t side_device = find_side_device(transfer, plan, stream);
+// `side_device`: as find_side_device.
+Status enqueue_parts(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, int32_t side_device,
+                     const ResolvedStream &stream) {
     if (side_device < 0) {
         return end_failed(enqueue_on(transfer, parts, plan, {stream, stream}), stream);
     }
@@ -263,16 +264,22 @@ Status enqueue_parts(const Transfer &transfer, PeerParts &parts, const PeerPlan 
 }
 
 // Prepares the part of one device, like prepare_kernel.
-Status prepare_part(const Transfer &transfer, const PeerPlan &plan, const Side &side, const ResolvedStream &stream) {
+Status prepare_part(const Transfer &transfer, const Side &side, int32_t side_device, const ResolvedStream &stream) {
     Transfer here = transfer;
     (side.device_id == transfer.src_side.device_id ? here.dst_side : here.src_side) = kPinned;
-    if (is_done_on(stream, side.device_id, plan)) {
+    if (side.device_id != side_device) {
         return prepare_kernel(here, stream);
     }
     ContextKey primary{};
     VIA_TRY(primary_context(side.device_id, &primary.context));
     primary.id = context_id(primary.context);
     return prepare_kernel(here, {CU_STREAM_LEGACY, primary.context, primary.id, side.device_id, stream.capturing, 0});
+}
+
+Status prepare_parts(const Transfer &transfer, const PeerPlan &plan, int32_t side_device,
+                     const ResolvedStream &stream) {
+    VIA_TRY(plan.src_kernel ? prepare_part(transfer, transfer.src_side, side_device, stream) : VIA_OK);
+    return plan.dst_kernel ? prepare_part(transfer, transfer.dst_side, side_device, stream) : VIA_OK;
 }
 
 }  // namespace
@@ -291,23 +298,27 @@ Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const R
         return VIA_OK;
     }
     VIA_TRY(check_peer_stream(transfer, stream));
-    VIA_TRY(plan.src_kernel ? prepare_part(transfer, plan, transfer.src_side, stream) : VIA_OK);
-    return plan.dst_kernel ? prepare_part(transfer, plan, transfer.dst_side, stream) : VIA_OK;
+    return prepare_parts(transfer, plan, find_side_device(transfer, plan, stream), stream);
 }
 
+// One kernel on the caller's stream is checked as it is launched: nothing comes before it.
 Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream) {
-    VIA_TRY(prepare_peer_copy(transfer, plan, stream));
+    VIA_TRY(transfer.ndim > 0 ? check_peer_stream(transfer, stream) : VIA_OK);
     if (plan.route == PeerRoute::Driver) {
         return copy_bytes(transfer, stream);
     }
+    const int32_t side_device = find_side_device(transfer, plan, stream);
+    if (side_device >= 0 || plan.route == PeerRoute::Pieces) {
+        VIA_TRY(prepare_parts(transfer, plan, side_device, stream));
+    }
     StridedParts parts(transfer);
-    return enqueue_parts(transfer, parts, plan, stream);
+    return enqueue_parts(transfer, parts, plan, side_device, stream);
 }
 
 Status enqueue_peer_parts(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan,
                           const ResolvedStream &stream) {
     VIA_TRY(check_peer_stream(transfer, stream));
-    return enqueue_parts(transfer, parts, plan, stream);
+    return enqueue_parts(transfer, parts, plan, find_side_device(transfer, plan, stream), stream);
 }
 
 }  // namespace via::cuda

@@ -190,6 +190,8 @@ PeerPlan plan_unreached(const Transfer &transfer, int32_t device_id) {
             .piece_bytes = kPieceBytes};
 }
 
+bool is_left_to_driver(const Transfer &transfer) { return transfer.ndim == 0 && transfer.nbytes < kLeastInPieces; }
+
 PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_t device_id) {
     if (transfer.ndim > 0) {
         return plan_strided(transfer, reach, device_id);
@@ -198,7 +200,7 @@ PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_
     const bool of_neither = !of_src && device_id != transfer.dst_side.device_id;
     const bool reached = of_src ? reach.writes : reach.reads && !of_neither;
     const bool crosses_host = !reached && !of_neither && reach.scratch;
-    return crosses_host && transfer.nbytes >= kLeastInPieces ? in_pieces(transfer) : PeerPlan{.direct = reached};
+    return crosses_host && !is_left_to_driver(transfer) ? in_pieces(transfer) : PeerPlan{.direct = reached};
 }
 
 PeerPlan plan_packed_pieces(bool direct) {

@@ -17,6 +17,9 @@ struct PeerReach {
 // Asks the driver. `device_id` is that of the stream. For adjacent bytes the other device's reach does not matter.
 PeerReach find_reach(const Transfer &transfer, int32_t device_id);
 
+// Returns whether the driver copies, whatever is reached.
+bool is_left_to_driver(const Transfer &transfer);
+
 // Plans a copy. Prefers work on the stream's device.
 PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_t device_id);
 

@@ -70,21 +70,14 @@ Status check_readable(const char *argument, const void *address, int64_t nbytes)
                 argument, address);
 }
 
-enum class PageTables : int32_t { Unknown, Own, Host };
-
-PageTables find_page_tables(int32_t device_id) {
-    static std::atomic<PageTables> known[kMostDevices];
-    PageTables answer = known[device_id].load(std::memory_order_relaxed);
-    if (answer == PageTables::Unknown) {
-        int uses = 0;
-        const CUresult result = driver().cuDeviceGetAttribute(
-            &uses, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device_id);
-        if (result == CUDA_SUCCESS) {
-            answer = uses != 0 ? PageTables::Host : PageTables::Own;
-            known[device_id].store(answer, std::memory_order_relaxed);
-        }
-    }
-    return answer;
+// Returns whether the device walks the host's page tables.
+bool walks_host_tables(int32_t device_id, bool if_unknown) {
+    static DeviceFact facts[kMostDevices];
+    const auto ask = [&](int *uses) {
+        return driver().cuDeviceGetAttribute(uses, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
+                                             device_id);
+    };
+    return facts[device_id].get(ask, if_unknown ? 1 : 0) != 0;
 }
 
 }  // namespace
@@ -109,9 +102,9 @@ Status find_raw_sides(Transfer *transfer) {
     return VIA_OK;
 }
 
-bool walks_host_page_tables(int32_t device_id) { return find_page_tables(device_id) == PageTables::Host; }
+bool walks_host_page_tables(int32_t device_id) { return walks_host_tables(device_id, false); }
 
-bool uses_pageable_later(int32_t device_id) { return find_page_tables(device_id) != PageTables::Own; }
+bool uses_pageable_later(int32_t device_id) { return walks_host_tables(device_id, true); }
 
 int32_t device_of_transfer(const Transfer &transfer) {
     if (devices_differ(transfer)) {
@@ -169,8 +162,9 @@ TransferPlan plan_over_link(const Transfer &transfer, Caller caller, Purpose pur
     return is_too_much(plan) && !means.kernels ? KernelCopyPlan{} : plan;
 }
 
-Status plan_between_devices(const Transfer &transfer, int32_t device_id, TransferPlan *out_plan) {
-    const PeerPlan plan = plan_peer_copy(transfer, find_reach(transfer, device_id), device_id);
+Status plan_between_devices(const Transfer &transfer, Purpose purpose, int32_t device_id, TransferPlan *out_plan) {
+    const bool asks = purpose != Purpose::Execute || !is_left_to_driver(transfer);
+    const PeerPlan plan = plan_peer_copy(transfer, asks ? find_reach(transfer, device_id) : PeerReach{}, device_id);
     VIA_TRY(plan.src_kernel ? need_kernels(transfer.src_side.device_id, kWhat) : VIA_OK);
     VIA_TRY(plan.dst_kernel ? need_kernels(transfer.dst_side.device_id, kWhat) : VIA_OK);
     *out_plan = plan;
@@ -210,7 +204,7 @@ Status plan_transfer(const Transfer &transfer, Caller caller, Purpose purpose, i
     count(Counter::PlannedRoutes, 1);
     if (devices_differ(transfer)) {
         VIA_TRY(need_driver(kWhat));
-        return plan_between_devices(transfer, device_id, out_plan);
+        return plan_between_devices(transfer, purpose, device_id, out_plan);
     }
     if (transfer.ndim > 0) {
         return plan_strided(transfer, caller, purpose, out_plan);
