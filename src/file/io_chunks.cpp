@@ -69,15 +69,12 @@ private:
     }
 
     Status outcome() {
-        const auto done = as_printed(done_before_ + done_);
-        const auto total = as_printed(total_);
+        const int64_t done = done_before_ + done_;
         if (failure_.status() != VIA_OK) {
             return fail_with_code(failure_.status(), failure_.record().code, "%.700s; %lld of %lld bytes were moved",
-                                  failure_.record().text, done, total);
+                                  failure_.record().text, as_printed(done), as_printed(total_));
         }
-        return cancelled_.load(std::memory_order_relaxed)
-                   ? fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes", done, total)
-                   : VIA_OK;
+        return cancelled_.load(std::memory_order_relaxed) ? fail_cancelled(done, total_, "bytes") : VIA_OK;
     }
 
     IoChunks *const chunks_;

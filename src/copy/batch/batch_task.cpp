@@ -72,8 +72,7 @@ Status copy_each(BatchWork *batch, via_task *task, int32_t *out_fences) {
     int64_t done = 0;
     for (int32_t i = 0; i < batch->singles.count(); ++i) {
         if (is_cancelled(task)) {
-            return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %d of %d copies",
-                        batch->pairs.count - batch->singles.count() + i, batch->pairs.count);
+            return fail_cancelled(batch->pairs.count - batch->singles.count() + i, batch->pairs.count, "copies");
         }
         const int32_t at = batch->singles[i];
         Fence *fence = nullptr;

@@ -233,6 +233,11 @@ void report_progress(via_task *task, int64_t nbytes_done) {
 
 bool is_cancelled(via_task *task) { return task != nullptr && task->cancelled.load(std::memory_order_relaxed); }
 
+Status fail_cancelled(int64_t done, int64_t total, const char *units) {
+    return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld %s", as_printed(done),
+                as_printed(total), units);
+}
+
 Fence *task_fence(via_task *task) { return retained(task); }
 
 void retain_task(via_task *task) { task->retain(); }

@@ -65,6 +65,9 @@ VIA_NODISCARD Status hand_out_task(via_task *task, Status noted, via_task **out_
 void report_progress(via_task *task, int64_t nbytes_done);
 bool is_cancelled(via_task *task);
 
+// Returns VIA_ERROR_CANCELLED, for work that saw the cancellation after `done` of `total` units, such as "bytes".
+VIA_NODISCARD Status fail_cancelled(int64_t done, int64_t total, const char *units);
+
 // Calls work(first, last) for one piece after another of `count` items that have `nbytes` in all, and reports progress
 // on top of `done_before` bytes. Errors: VIA_ERROR_CANCELLED, between two pieces.
 template <class Work>
@@ -75,8 +78,7 @@ VIA_NODISCARD Status run_in_pieces(int64_t count, int64_t nbytes, int64_t done_b
     const int64_t each = std::max<int64_t>(kPieceBytes / item, 1);
     for (int64_t first = 0; first < count; first += each) {
         if (is_cancelled(task)) {
-            return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes",
-                        as_printed(first * item), as_printed(nbytes));
+            return fail_cancelled(first * item, nbytes, "bytes");
         }
         report_progress(task, done_before + first * item);
         work(first, std::min(first + each, count));

@@ -101,9 +101,7 @@ public:
             return cross(dense, plan, all, &device_part, task_);
         }
         return for_each_part(items_, [&](const Part &part) {
-            return is_cancelled(task_) ? fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld items",
-                                              as_printed(part.first), as_printed(items_.count()))
-                                       : run_part(part);
+            return is_cancelled(task_) ? fail_cancelled(part.first, items_.count(), "items") : run_part(part);
         });
     }
 

@@ -280,9 +280,8 @@ Status StagingPipeline::outcome() {
         return fail_with_code(failure_.status(), failure_.record().code, "%s", failure_.record().text);
     }
     if (cancelled_.load(std::memory_order_relaxed)) {
-        return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes",
-                    static_cast<long long>(ends_.progress(done_.load(std::memory_order_relaxed))),
-                    static_cast<long long>(ends_.progress(ends_.nbytes())));
+        return fail_cancelled(ends_.progress(done_.load(std::memory_order_relaxed)), ends_.progress(ends_.nbytes()),
+                              "bytes");
     }
     if (task_ != nullptr) {
         report_progress(task_, ends_.progress(ends_.nbytes()));
