@@ -356,7 +356,7 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
     CopyPlan plan;
     cuda::StagedPlan staged;
     VIA_TRY(make_view(buffer_, buffer_->data, VIA_UINT8, {1, {device_place_}, {1}}, buffer_->flags, front.out()));
-    VIA_TRY(make_layout_like(front.get(), dense.out()));
+    VIA_TRY(make_dense(front.get(), VIA_UINT8, nullptr, dense.out()));
     VIA_TRY(normalise_copy(front.get(), dense.get(), &plan.loops));
     VIA_TRY(make_transfer(plan.loops, front.get(), dense.get(), Ask::Never, &plan.transfer));
     if (!cuda::can_stage_io(plan.transfer, &staged)) {
@@ -439,7 +439,7 @@ Status ArchiveReader::bounce(int64_t first, int64_t end, via_task *task) {
         UniqueArray dense;
         VIA_TRY(make_view(buffer_, static_cast<char *>(buffer_->data) + at, VIA_UINT8, {1, {nbytes}, {1}},
                           buffer_->flags, part.out()));
-        VIA_TRY(make_dense(part.get(), buffer.get(), dense.out()));
+        VIA_TRY(make_dense(part.get(), VIA_UINT8, buffer.get(), dense.out()));
         BufferChunks chunks(*this, buffer.get(), at, nbytes);
         VIA_TRY(parallel_io(&chunks, workers(), at, buffer_->size, task));
         VIA_TRY(copy_and_wait(part.get(), dense.get()));

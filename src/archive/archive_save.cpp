@@ -121,7 +121,7 @@ Status GatherBuffer::queue(via_array *slab, char *to) {
     UniqueArray like;
     UniqueArray dense;
     Layout layout{};
-    VIA_TRY(make_dense(slab, to, like.out()));
+    VIA_TRY(make_dense(slab, slab->dtype, to, like.out()));
     get_layout(like.get(), &layout);
     VIA_TRY(make_view(array_.get(), to, slab->dtype, layout, 0, dense.out()));
     Queued &copy = queued_.emplace_back();

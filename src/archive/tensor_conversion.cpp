@@ -58,12 +58,6 @@ bool is_of_floats(const ArchiveTensor &tensor) {
     return find_scalar_kind(tensor.dtype, &kind) && is_float_kind(kind);
 }
 
-Status make_adjacent(int32_t dtype, int64_t count, via_array **out_array) {
-    const ArraySpec spec{
-        .data = reinterpret_cast<void *>(uintptr_t{1} << 12), .dtype = dtype, .ndim = 1, .shape = &count};
-    return make_array(spec, Deleter{}, out_array);
-}
-
 }  // namespace
 
 Status convert_tensor(via_archive *archive, int64_t number, int32_t dtype, const via_convert_options &options) {
@@ -93,7 +87,10 @@ Status plan_elements(ArchiveTensor *tensor) {
         return VIA_OK;
     }
     UniqueArray array;
-    VIA_TRY(make_adjacent(tensor->array_dtype(), tensor->nbytes / (dtype_bits(tensor->dtype) / 8), array.out()));
+    const int64_t items = tensor->nbytes / (dtype_bits(tensor->dtype) / 8);
+    const ArraySpec spec{
+        .data = reinterpret_cast<void *>(kLayoutAddress), .dtype = tensor->array_dtype(), .ndim = 1, .shape = &items};
+    VIA_TRY(make_array(spec, Deleter{}, array.out()));
     std::shared_ptr<TransferConversion> plan;
     const via_convert_options options =
         tensor->conversion != nullptr ? tensor->conversion->options : via_convert_options(VIA_CONVERT_OPTIONS_INIT);

@@ -5,7 +5,6 @@
 #include "core/array/view.hpp"
 #include "core/layout/casting.hpp"
 #include "file/file.hpp"
-#include "file/io_chunks.hpp"
 
 namespace via {
 namespace {
@@ -35,8 +34,8 @@ Status check_direction(via_array *array, via_array *layout, const via_convert_op
 Status check_directions(via_file *window, int32_t dtype, const via_convert_options &options) {
     UniqueArray array;
     UniqueArray layout;
-    VIA_TRY(make_layout_like(window->layout, dtype, array.out()));
-    VIA_TRY(make_layout_like(window->layout, window->layout->dtype, layout.out()));
+    VIA_TRY(make_dense(window->layout, dtype, nullptr, array.out()));
+    VIA_TRY(make_dense(window->layout, window->layout->dtype, nullptr, layout.out()));
     if (window->whole->may_write() && check_direction(array.get(), layout.get(), options, false) == VIA_OK) {
         return VIA_OK;
     }
@@ -85,7 +84,7 @@ struct OrderedOptions {
 Status plan_elements(via_array *array, int32_t file_dtype, via_convert_options options, bool swaps, bool is_read,
                      TransferConversion *out_conversion) {
     UniqueArray there;
-    VIA_TRY(make_layout_like(array, file_dtype, there.out()));
+    VIA_TRY(make_dense(array, file_dtype, nullptr, there.out()));
     via_array *dst = is_read ? array : there.get();
     via_array *src = is_read ? there.get() : array;
     const bool only_swaps = dst->dtype == src->dtype && !is_affine(options);

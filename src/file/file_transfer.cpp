@@ -62,7 +62,7 @@ Status OrderedTransfer::order(const FileTransfer &given) {
 Status check_destination(via_array *array) {
     UniqueArray dense;
     Plan plan;
-    VIA_TRY(make_layout_like(array, dense.out()));
+    VIA_TRY(make_dense(array, array->dtype, nullptr, dense.out()));
     VIA_TRY(normalise_copy(array, dense.get(), &plan));
     return check_self_overlap(plan);
 }

@@ -147,7 +147,7 @@ Status SlabChunks::move(int64_t number, int64_t *out_nbytes) {
     const int64_t offset = offset_ + slabs_.offset(number);
     VIA_TRY(slabs_.view(number, slab.out()));
     VIA_TRY(buffer.acquire());
-    VIA_TRY(make_dense(slab.get(), buffer.get(), dense.out()));
+    VIA_TRY(make_dense(slab.get(), slab.get()->dtype, buffer.get(), dense.out()));
     *out_nbytes = slab.get()->nbytes();
     if (direction_ == Direction::Read) {
         VIA_TRY(pass(buffer.get(), offset, *out_nbytes));
@@ -155,29 +155,6 @@ Status SlabChunks::move(int64_t number, int64_t *out_nbytes) {
     }
     VIA_TRY(copy_singles(dense.get(), slab.get()));
     return pass(buffer.get(), offset, *out_nbytes);
-}
-
-Status make_dense(via_array *like, void *memory, via_array **out_array) {
-    const ArraySpec spec{.data = memory,
-                         .dtype = like->dtype,
-                         .ndim = like->ndim,
-                         .shape = like->shape(),
-                         .flags = like->flags & VIA_ARRAY_SUBBYTE_PADDED};
-    return make_array(spec, Deleter{}, out_array);
-}
-
-// Neither NULL nor memory.
-static void *no_memory() { return reinterpret_cast<void *>(uintptr_t{1} << 12); }
-
-Status make_layout_like(via_array *like, via_array **out_array) { return make_dense(like, no_memory(), out_array); }
-
-Status make_layout_like(via_array *like, int32_t dtype, via_array **out_array) {
-    const ArraySpec spec{.data = no_memory(),
-                         .dtype = dtype,
-                         .ndim = like->ndim,
-                         .shape = like->shape(),
-                         .flags = dtype_bits(dtype) % 8 != 0 ? VIA_ARRAY_SUBBYTE_PADDED : 0};
-    return make_array(spec, Deleter{}, out_array);
 }
 
 Status parallel_io(IoChunks *chunks, int32_t threads, int64_t done_before, int64_t total, via_task *task) {

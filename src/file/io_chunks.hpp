@@ -104,12 +104,4 @@ private:
 // many bytes were moved.
 VIA_NODISCARD Status parallel_io(IoChunks *chunks, int32_t threads, int64_t done_before, int64_t total, via_task *task);
 
-// Makes a row-major array of the shape and dtype of another, on borrowed memory.
-VIA_NODISCARD Status make_dense(via_array *like, void *memory, via_array **out_array);
-
-// Makes the same for a range of a file: an array used for its layout only, without memory. Elements of another dtype
-// take whole bytes.
-VIA_NODISCARD Status make_layout_like(via_array *like, via_array **out_array);
-VIA_NODISCARD Status make_layout_like(via_array *like, int32_t dtype, via_array **out_array);
-
 }  // namespace via

@@ -107,7 +107,7 @@ private:
         UniqueArray dense;
         const int64_t offset = slabs_.offset(number);
         VIA_TRY(slabs_.view(number, slab.out()));
-        VIA_TRY(make_dense(slab.get(), memory, dense.out()));
+        VIA_TRY(make_dense(slab.get(), slab.get()->dtype, memory, dense.out()));
         if (is_read(transfer_)) {
             VIA_TRY(pass(memory, offset, dense.get()->nbytes()));
             return copy_and_wait(slab.get(), dense.get());
@@ -133,7 +133,7 @@ Status move_device_range(const RangeTransfer &transfer, Fence **out_fence) {
     UniqueArray dense;
     CopyPlan plan;
     cuda::StagedPlan staged;
-    VIA_TRY(make_layout_like(transfer.array, dense.out()));
+    VIA_TRY(make_dense(transfer.array, transfer.array->dtype, nullptr, dense.out()));
     VIA_TRY(plan_range(transfer, dense.get(), &plan));
     if (cuda::can_stage_io(plan.transfer, &staged)) {
         return move_through_ring(transfer, plan.transfer, staged, out_fence);
@@ -161,7 +161,7 @@ Status move_last_byte(const RangeTransfer &transfer, int32_t bits) {
     UniqueArray here;
     int64_t found = 0;
     VIA_TRY(view_bytes(transfer.array, last, 1, there.out()));
-    VIA_TRY(make_dense(there.get(), &of_array, here.out()));
+    VIA_TRY(make_dense(there.get(), VIA_UINT8, &of_array, here.out()));
     VIA_TRY(copy_and_wait(here.get(), there.get()));
     if (transfer.direction == Direction::Read) {
         VIA_TRY(read_all(transfer.open, &of_file, offset, 1));

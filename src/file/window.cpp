@@ -8,9 +8,6 @@
 namespace via {
 namespace {
 
-// Address of the file's first element in a layout, which has no memory.
-constexpr uintptr_t kOrigin = uintptr_t{1} << 12;
-
 Status make_layout(via_file *file, int64_t byte_offset, const FileContent &given, via_array **out_layout) {
     FileContent content{};
     VIA_TRY(find_content(file, byte_offset, given, &content));
@@ -20,7 +17,7 @@ Status make_layout(via_file *file, int64_t byte_offset, const FileContent &given
     int64_t size = 0;
     VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
     const ColumnMajor order(content);
-    const ArraySpec spec{.data = reinterpret_cast<void *>(kOrigin + static_cast<uintptr_t>(byte_offset)),
+    const ArraySpec spec{.data = reinterpret_cast<void *>(kLayoutAddress + static_cast<uintptr_t>(byte_offset)),
                          .dtype = content.dtype,
                          .ndim = content.ndim,
                          .shape = content.shape,
@@ -178,7 +175,7 @@ Status copy_window(via_file *window, via_file **out_window) {
 }
 
 int64_t first_byte(via_array *layout) {
-    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(layout->data) - kOrigin) + byte_span(layout).low;
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(layout->data) - kLayoutAddress) + byte_span(layout).low;
 }
 
 Status describe_window(via_file *window, via_file_properties *out_properties) {

@@ -423,6 +423,15 @@ Status make_array(const ArraySpec &spec, const Deleter &deleter, via_array **out
     return VIA_OK;
 }
 
+Status make_dense(via_array *like, int32_t dtype, void *memory, via_array **out_array) {
+    const ArraySpec spec{.data = memory != nullptr ? memory : reinterpret_cast<void *>(kLayoutAddress),
+                         .dtype = dtype,
+                         .ndim = like->ndim,
+                         .shape = like->shape(),
+                         .flags = dtype_bits(dtype) % 8 != 0 ? VIA_ARRAY_SUBBYTE_PADDED : 0};
+    return make_array(spec, Deleter{}, out_array);
+}
+
 Status make_view(via_array *parent, void *data, int32_t dtype, const Layout &layout, int32_t flags,
                  via_array **out_array) {
     const int64_t nbytes = static_cast<int64_t>(sizeof(via_array)) + dims_bytes(layout.ndim);

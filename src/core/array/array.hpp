@@ -108,6 +108,13 @@ struct ByteSpan {
 // run.
 VIA_NODISCARD Status make_array(const ArraySpec &spec, const Deleter &deleter, via_array **out_array);
 
+// Address of arrays that are used for their layout only, such as that of a range of a file: neither NULL nor memory.
+constexpr uintptr_t kLayoutAddress = uintptr_t{1} << 12;
+
+// Makes a row-major array of another's shape, whose elements take whole bytes, on borrowed memory of the host; NULL
+// makes one at kLayoutAddress.
+VIA_NODISCARD Status make_dense(via_array *like, int32_t dtype, void *memory, via_array **out_array);
+
 // Makes a view of `parent` that starts at `data`; `dtype`, `layout` and `flags` are the view's own.
 VIA_NODISCARD Status make_view(via_array *parent, void *data, int32_t dtype, const Layout &layout, int32_t flags,
                                via_array **out_array);
