@@ -1,15 +1,12 @@
-// What a storage knows of work in the background: when its content is ready, and until when it is used.
+// What a storage knows of work in the background: when its content is ready, and which fences it remembers.
 #include "core/array/access_tracker.hpp"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <algorithm>
 #include <new>
 
-#include "core/base/thread_state.hpp"
-#include "pending_work.hpp"
+#include "tracked_array.hpp"
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define CAN_FAIL_ALLOCATIONS
@@ -24,61 +21,6 @@ void *operator new(size_t bytes, const std::nothrow_t &) noexcept { return no_me
 #endif
 
 namespace {
-
-std::atomic<int32_t> released{0};
-pthread_t released_on;
-
-void note_release(void *) {
-    released_on = pthread_self();
-    released++;
-}
-
-char bytes[16];
-
-via_array *make_array(via_release_fn release = note_release, void *context = nullptr) {
-    const int64_t shape[] = {16};
-    const via::ArraySpec spec{.data = bytes, .dtype = VIA_INT8, .ndim = 1, .shape = shape};
-    via_array *array = nullptr;
-    assert_int_equal(via::make_array(spec, via::borrowed(release, context), &array), VIA_OK);
-    return array;
-}
-
-via_array *view_of(via_array *array) {
-    via::Layout layout{};
-    via::get_layout(array, &layout);
-    via_array *view = nullptr;
-    assert_int_equal(via::make_view(array, array->data, array->dtype, layout, 0, &view), VIA_OK);
-    return view;
-}
-
-void use(via_array *array, FakeFence *fence) { assert_int_equal(via::add_access(array->storage, fence), VIA_OK); }
-// A write of a call that began when its fence was made.
-void end_write(via_array *array, FakeFence *fence) {
-    assert_int_equal(via::set_last_write(array->storage, fence), VIA_OK);
-}
-void write(via_array *array, FakeFence *fence) {
-    fence->see_writes();
-    end_write(array, fence);
-}
-
-bool is_ready(via_array *array) {
-    const via::UniqueFence fence(via::last_write(array->storage));
-    return fence.get() == nullptr;
-}
-
-int64_t pending() { return via::total(via::Counter::PendingReleases); }
-
-int begin(void **) {
-    released = 0;
-    return 0;
-}
-
-int all_is_gone(void **) {
-    return eventually(
-               [] { return FakeFence::alive.load() == 0 && pending() == 0 && via::total(via::Counter::Storages) == 0; })
-               ? 0
-               : -1;
-}
 
 void an_array_without_fences_is_ready_and_released_at_once(void **) {
     via_array *array = make_array();
@@ -156,101 +98,6 @@ void a_later_write_takes_the_place_of_an_earlier_one_which_stays_an_access(void 
     assert_true(eventually([] { return released == 1; }));
     earlier->release();
     later->release();
-}
-
-void a_release_after_all_fences_runs_at_once_on_the_releasing_thread(void **) {
-    via_array *array = make_array();
-    for (int32_t i = 0; i < 20; ++i) {
-        auto *fence = new FakeFence;
-        (i % 2 == 0 ? write : use)(array, fence);
-        fence->reach();
-        fence->release();
-    }
-    via::release_array(array);
-    assert_int_equal(released, 1);
-    assert_true(pthread_equal(released_on, pthread_self()) != 0);
-    assert_int_equal(FakeFence::alive, 0);
-}
-
-void a_release_before_some_fence_is_pending_until_then_and_runs_on_another_thread(void **) {
-    via_array *array = make_array();
-    std::vector<FakeFence *> fences;
-    for (int32_t i = 0; i < 7; ++i) {
-        fences.push_back(new FakeFence);
-        use(array, fences.back());
-    }
-    via::release_array(array);
-    for (size_t i = fences.size(); i-- > 0;) {
-        sleep_ms(3);
-        assert_int_equal(released, 0);
-        assert_int_equal(pending(), 1);
-        assert_int_equal(via::total(via::Counter::Storages), 1);
-        fences[i]->reach();
-        fences[i]->release();
-    }
-    assert_true(eventually([] { return released == 1 && pending() == 0; }));
-    assert_false(pthread_equal(released_on, pthread_self()) != 0);
-    assert_int_equal(via::total(via::Counter::Storages), 0);
-}
-
-void a_release_where_fences_cannot_be_asked_is_left_to_another_thread(void **) {
-    via_array *array = make_array();
-    auto *fence = new FakeFence(true);
-    write(array, fence);
-    FakeFence::cannot_be_asked_here = true;
-    via::release_array(array);
-    FakeFence::cannot_be_asked_here = false;
-    assert_true(eventually([] { return released == 1; }));
-    assert_false(pthread_equal(released_on, pthread_self()) != 0);
-    assert_int_equal(fence->waits, 0);
-    fence->release();
-}
-
-int32_t followed_fences = 0;
-
-bool follow_all(const via::Deleter &, via::Fence *const *fences, int32_t count) {
-    followed_fences = count;
-    return std::all_of(fences, fences + count, [](via::Fence *fence) { return fence->is_on_device(); });
-}
-
-// One of two uses has been reached.
-void release_what_follows(FakeFence *pending, FakeFence *done) {
-    via_array *array = make_array();
-    array->storage->deleter.free_after = follow_all;
-    followed_fences = 0;
-    use(array, done);
-    use(array, pending);
-    done->reach();
-    via::release_array(array);
-    assert_int_equal(followed_fences, 1);
-}
-
-void a_deleter_that_follows_its_fences_runs_at_once_unless_the_host_has_a_part_in_one(void **) {
-    for (const bool on_device : {true, false}) {
-        auto *pending_fence = new FakeFence;
-        auto *done = new FakeFence;
-        released = 0;
-        pending_fence->on_device = on_device;
-        release_what_follows(pending_fence, done);
-        assert_int_equal(released, on_device ? 1 : 0);
-        assert_int_equal(pending(), on_device ? 0 : 1);
-        pending_fence->reach();
-        assert_true(eventually([] { return released == 1; }));
-        pending_fence->release();
-        done->release();
-    }
-}
-
-void a_deleter_whose_fences_have_been_reached_follows_none(void **) {
-    auto *fence = new FakeFence(true);
-    via_array *array = make_array();
-    array->storage->deleter.free_after = follow_all;
-    followed_fences = 0;
-    use(array, fence);
-    via::release_array(array);
-    assert_int_equal(released, 1);
-    assert_int_equal(followed_fences, 0);
-    fence->release();
 }
 
 void an_array_used_for_ever_does_not_grow(void **) {
@@ -464,66 +311,6 @@ void many_threads_may_use_write_and_read_one_array(void **) {
     }
 }
 
-// Reached or not, a release must not come before the last fence nor twice: random fences, reached in random order.
-void no_release_comes_before_the_last_fence(void **) {
-    static std::atomic<int32_t> open{0};
-    static std::atomic<int32_t> too_early{0};
-    uint32_t state = 12345;
-    const auto next = [&](uint32_t below) {
-        state = state * 1664525U + 1013904223U;
-        return (state >> 8) % below;
-    };
-    for (int32_t round = 0; round < 300; ++round) {
-        begin(nullptr);
-        via_array *array = make_array([](void *) {
-            too_early += open.load() != 0 ? 1 : 0;
-            released++;
-        });
-        std::vector<FakeFence *> fences;
-        for (uint32_t i = next(12); i > 0; --i) {
-            fences.push_back(new FakeFence);
-            open++;
-            (next(2) == 0 ? use : write)(array, fences.back());
-        }
-        const bool release_first = next(2) == 0;
-        if (release_first) {
-            via::release_array(array);
-        }
-        while (!fences.empty()) {
-            const size_t at = next(static_cast<uint32_t>(fences.size()));
-            open--;
-            fences[at]->reach();
-            fences[at]->release();
-            fences.erase(fences.begin() + static_cast<int64_t>(at));
-        }
-        if (!release_first) {
-            via::release_array(array);
-        }
-        assert_true(eventually([] { return released == 1; }));
-    }
-    assert_int_equal(too_early, 0);
-}
-
-// Owners whose release releases another array, itself still in use.
-void a_release_may_release_another_array(void **) {
-    auto *fence = new FakeFence;
-    via_array *inner = make_array();
-    use(inner, fence);
-    via_array *outer = make_array(
-        [](void *held) {
-            via::release_array(static_cast<via_array *>(held));
-            released++;
-        },
-        inner);
-    use(outer, fence);
-    via::release_array(outer);
-    sleep_ms(5);
-    assert_int_equal(released, 0);
-    fence->reach();
-    assert_true(eventually([] { return released == 2; }));
-    fence->release();
-}
-
 void without_memory_a_use_is_waited_for(void **) {
 #if defined(CAN_FAIL_ALLOCATIONS)
     for (const int32_t before : {0, 9, 17}) {
@@ -561,32 +348,7 @@ void without_memory_a_use_is_waited_for(void **) {
 #endif
 }
 
-void a_forked_child_releases_what_its_parent_left_pending(void **) {
-    if (kUnderThreadSanitizer) {
-        skip();  // it allows no threads there
-    }
-    auto *fence = new FakeFence;
-    via_array *pending_array = make_array();
-    use(pending_array, fence);
-    via::release_array(pending_array);
-    via_array *array = make_array();
-    use(array, fence);
-    assert_int_equal(exit_code_of_child([&] {
-                         fence->reach();  // as a device's fences count in a child
-                         via::release_array(array);
-                         return released >= 1 && eventually([] { return released == 2; }) ? 0 : 1;
-                     }),
-                     0);
-    assert_int_equal(released, 0);
-    fence->reach();
-    via::release_array(array);
-    assert_true(eventually([] { return released == 2; }));
-    fence->release();
-}
-
 }  // namespace
-
-#define ORDER_TEST(function) cmocka_unit_test_setup_teardown(function, begin, all_is_gone)
 
 int main() {
     const CMUnitTest tests[] = {
@@ -595,11 +357,6 @@ int main() {
         ORDER_TEST(waiting_for_the_content_reports_how_the_writing_failed),
         ORDER_TEST(views_share_fences_with_their_array),
         ORDER_TEST(a_later_write_takes_the_place_of_an_earlier_one_which_stays_an_access),
-        ORDER_TEST(a_release_after_all_fences_runs_at_once_on_the_releasing_thread),
-        ORDER_TEST(a_release_before_some_fence_is_pending_until_then_and_runs_on_another_thread),
-        ORDER_TEST(a_release_where_fences_cannot_be_asked_is_left_to_another_thread),
-        ORDER_TEST(a_deleter_that_follows_its_fences_runs_at_once_unless_the_host_has_a_part_in_one),
-        ORDER_TEST(a_deleter_whose_fences_have_been_reached_follows_none),
         ORDER_TEST(an_array_used_for_ever_does_not_grow),
         ORDER_TEST(many_fences_at_once_are_all_kept),
         ORDER_TEST(writes_recorded_in_the_wrong_order_are_all_waited_for),
@@ -609,10 +366,7 @@ int main() {
         ORDER_TEST(a_stream_that_uses_an_array_again_and_again_is_remembered_once),
         ORDER_TEST(fences_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later),
         ORDER_TEST(many_threads_may_use_write_and_read_one_array),
-        ORDER_TEST(no_release_comes_before_the_last_fence),
-        ORDER_TEST(a_release_may_release_another_array),
         ORDER_TEST(without_memory_a_use_is_waited_for),
-        ORDER_TEST(a_forked_child_releases_what_its_parent_left_pending),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
