@@ -582,6 +582,7 @@ int main(void) {
         FORK_TEST(order_scenarios),
         FORK_TEST(memory_scenarios),
         FORK_TEST(copy_scenarios),
+        FORK_TEST(indexed_and_converted_scenarios),
         FORK_TEST(task_scenarios),
         FORK_TEST(file_scenarios),
         FORK_TEST(archive_scenarios),

@@ -36,8 +36,9 @@ static const fault_plan poison = {.name = "contexts at a call of the driver",
                                   .poisons = 1,
                                   .result = CUDA_ERROR_ILLEGAL_ADDRESS};
 
-static const scenario *const lists[] = {array_scenarios, exchange_scenarios, order_scenarios, memory_scenarios,
-                                        copy_scenarios,  task_scenarios,     file_scenarios,  archive_scenarios};
+static const scenario *const lists[] = {array_scenarios,  exchange_scenarios, order_scenarios,
+                                        memory_scenarios, copy_scenarios,     indexed_and_converted_scenarios,
+                                        task_scenarios,   file_scenarios,     archive_scenarios};
 
 /* The one with that number; NULL behind the last. */
 static const scenario *scenario_at(int number) {

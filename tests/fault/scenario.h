@@ -20,6 +20,7 @@ extern const scenario exchange_scenarios[];
 extern const scenario order_scenarios[];
 extern const scenario memory_scenarios[];
 extern const scenario copy_scenarios[];
+extern const scenario indexed_and_converted_scenarios[];
 extern const scenario task_scenarios[];
 extern const scenario file_scenarios[];
 extern const scenario archive_scenarios[];
