@@ -59,10 +59,6 @@ bool needs_host(via_array *dst, via_array *src) {
 
 }  // namespace
 
-Status clone(via_array *src, via_array **out_array) {
-    return clone_to(src, src->device_type, src->device_id, nullptr, out_array);
-}
-
 Status clone_to(via_array *src, int32_t device_type, int32_t device_id, via_stream *stream, via_array **out_array) {
     UniqueArray copy;
     VIA_TRY(make_like(src, device_type, device_id, copy.out()));

@@ -109,8 +109,6 @@ bool loads_kernels(int32_t device_id) {
     return make_kernels_ready(device_id) == VIA_OK && runs_kernels(device_id);
 }
 
-bool is_built() { return true; }
-
 Status need(const char *what) { return need_driver(what); }
 
 bool is_in_use() { return driver_is_in_use(); }

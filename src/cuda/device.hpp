@@ -8,9 +8,6 @@
 
 namespace via::cuda {
 
-// Returns true in a build with CUDA.
-bool is_built();
-
 // Returns VIA_OK if `what` ("a stream") can be had. Errors: VIA_ERROR_UNSUPPORTED with the reason, VIA_ERROR_FORKED.
 VIA_NODISCARD Status need(const char *what);
 

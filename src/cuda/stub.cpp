@@ -34,7 +34,6 @@ constexpr char kWhy[] = "this build has no CUDA";
 
 // ------------------------------------------------------------------------------------------------ devices
 
-bool is_built() { return false; }
 Status need(const char *what) { return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA, and this build has none", what); }
 bool was_started() { return false; }
 bool is_in_use() { return false; }

@@ -14,34 +14,36 @@ using via::HandleKind;
 
 char places[4096];
 
+HandleKind drop_owner(HandleKind expected, const void *handle) { return via::find_handle(expected, handle, true); }
+
 void an_address_is_a_handle_from_the_first_owner_to_the_last(void **) {
     const void *place = &places[0];
     assert_true(via::find_handle(HandleKind::Array, place) == HandleKind::None);
     via::add_owner(HandleKind::Array, place, "via_wrap");
     via::add_owner(HandleKind::Array, place, "via_array_retain");
-    assert_true(via::drop_owner(HandleKind::Array, place) == HandleKind::Array);
+    assert_true(drop_owner(HandleKind::Array, place) == HandleKind::Array);
     assert_true(via::find_handle(HandleKind::Array, place) == HandleKind::Array);
-    assert_true(via::drop_owner(HandleKind::Array, place) == HandleKind::Array);
+    assert_true(drop_owner(HandleKind::Array, place) == HandleKind::Array);
     assert_true(via::find_handle(HandleKind::Array, place) == HandleKind::None);
-    assert_true(via::drop_owner(HandleKind::Array, place) == HandleKind::None);
+    assert_true(drop_owner(HandleKind::Array, place) == HandleKind::None);
 }
 
 void an_address_may_become_a_handle_of_another_kind(void **) {
     const void *place = &places[64];
     via::add_owner(HandleKind::Task, place, "via_copy_submit");
-    assert_true(via::drop_owner(HandleKind::File, place) == HandleKind::Task);
+    assert_true(drop_owner(HandleKind::File, place) == HandleKind::Task);
     assert_true(via::find_handle(HandleKind::Task, place) == HandleKind::Task);
-    assert_true(via::drop_owner(HandleKind::Task, place) == HandleKind::Task);
+    assert_true(drop_owner(HandleKind::Task, place) == HandleKind::Task);
     via::add_owner(HandleKind::File, place, "via_file_open");
     assert_true(via::find_handle(HandleKind::Task, place) == HandleKind::File);
-    assert_true(via::drop_owner(HandleKind::File, place) == HandleKind::File);
+    assert_true(drop_owner(HandleKind::File, place) == HandleKind::File);
 }
 
 void a_shared_handle_has_no_last_owner_and_is_not_reported(void **) {
     const void *place = &places[128];
     via::add_shared(HandleKind::Stream, place);
     for (int32_t i = 0; i < 3; ++i) {
-        assert_true(via::drop_owner(HandleKind::Stream, place) == HandleKind::Stream);
+        assert_true(drop_owner(HandleKind::Stream, place) == HandleKind::Stream);
     }
     assert_int_equal(via::report_registered_handles(), 0);
 }
@@ -58,8 +60,8 @@ void *add_and_drop(void *context) {
         via::add_owner(HandleKind::Event, own, "via_event_create");
         via::add_owner(HandleKind::Array, common, "via_array_retain");
         wrong += via::find_handle(HandleKind::Event, own) != HandleKind::Event;
-        wrong += via::drop_owner(HandleKind::Array, common) != HandleKind::Array;
-        wrong += via::drop_owner(HandleKind::Event, own) != HandleKind::Event;
+        wrong += drop_owner(HandleKind::Array, common) != HandleKind::Array;
+        wrong += drop_owner(HandleKind::Event, own) != HandleKind::Event;
         wrong += via::find_handle(HandleKind::Event, own) != HandleKind::None;
     }
     return nullptr;

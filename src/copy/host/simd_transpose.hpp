@@ -9,8 +9,6 @@ namespace {
 
 template <typename T>
 constexpr int kPerLane = static_cast<int>(kLane / static_cast<int64_t>(sizeof(T)));
-template <typename T>
-constexpr int kPerVector = static_cast<int>(kVector / static_cast<int64_t>(sizeof(T)));
 
 // The elements of one half of each lane of a and b, in turns.
 template <typename T, int Half, typename V, int... I>

@@ -25,7 +25,6 @@ void add_shared(HandleKind kind, const void *handle);
 // is incomplete, an unregistered address counts as the expected kind. `drops_owner` drops one owner of a handle of the
 // expected kind.
 HandleKind find_handle(HandleKind expected, const void *handle, bool drops_owner = false);
-inline HandleKind drop_owner(HandleKind expected, const void *handle) { return find_handle(expected, handle, true); }
 
 // Logs a line for each registered handle that is not shared, and returns their number.
 int64_t report_registered_handles();
