@@ -21,6 +21,13 @@ double read_per_byte(const Shape &shape) {
     return std::max(1.0, read / wanted);
 }
 
+// Returns the part of a copy that the second-level cache does not hold: 0 for small copies, 1 for large ones.
+double past_caches(const Shape &shape) {
+    constexpr double kSmall = 8 << 20;
+    constexpr double kLarge = 24 << 20;
+    return std::clamp((static_cast<double>(shape.nbytes) - kSmall) / (kLarge - kSmall), 0.0, 1.0);
+}
+
 }  // namespace
 
 double combine(std::initializer_list<double> bounds) {
@@ -29,12 +36,6 @@ double combine(std::initializer_list<double> bounds) {
         sum += bound * bound;
     }
     return std::sqrt(sum);
-}
-
-double past_caches(const Shape &shape) {
-    constexpr double kSmall = 8 << 20;
-    constexpr double kLarge = 24 << 20;
-    return std::clamp((static_cast<double>(shape.nbytes) - kSmall) / (kLarge - kSmall), 0.0, 1.0);
 }
 
 double memory_share(const Shape &shape) {

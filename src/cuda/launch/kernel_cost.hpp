@@ -11,9 +11,6 @@ namespace via::cuda {
 // Returns a little more than the longest of what goes on at the same time.
 double combine(std::initializer_list<double> bounds);
 
-// Returns the part of a copy that the second-level cache does not hold: 0 for small copies, 1 for large ones.
-double past_caches(const Shape &shape);
-
 // Returns what moving memory takes, next to a large copy.
 double memory_share(const Shape &shape);
 

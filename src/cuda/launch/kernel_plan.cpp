@@ -117,7 +117,7 @@ void make_forward(Shape *shape, int32_t axis) {
     }
 }
 
-const char *route_name(KernelRoute route) {
+static const char *route_name(KernelRoute route) {
     switch (route) {
         case KernelRoute::Elements:
             return "elements";

@@ -39,8 +39,6 @@ enum class KernelRoute : int32_t {
     Box        // any layout that has runs on both sides
 };
 
-const char *route_name(KernelRoute route);
-
 // The parameters that a launch passes by value: the Params of the kernel.
 union KernelParams {
     KernelParams() {}

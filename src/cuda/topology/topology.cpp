@@ -23,7 +23,8 @@ bool pci_id(int32_t device_id, char *out_id) {
     return true;
 }
 
-bool read_pci_file(int32_t device_id, const char *name, char *text, size_t capacity) {
+// Reads a file of the device's folder in sysfs, such as "numa_node". Returns false if there is none.
+static bool read_pci_file(int32_t device_id, const char *name, char *text, size_t capacity) {
     char id[kPciIdBytes];
     char path[128];
     if (!pci_id(device_id, id)) {
