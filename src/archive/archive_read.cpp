@@ -18,6 +18,7 @@
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
 #include "core/base/last_error.hpp"
+#include "core/base/rounding.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/convert_transfer.hpp"
 #include "cuda/device.hpp"
@@ -414,7 +415,7 @@ Status ArchiveReader::move_to_convert(via_task *task, Fence **out_fence) {
         parts.push_back({nbytes, static_cast<char *>(buffer_->data) + segment.place,
                          segment.nbytes / conversion.file_item, conversion.file_item, conversion.plan.elements()});
         segments.push_back(segment);
-        nbytes = (nbytes + segment.nbytes + kAlignment - 1) / kAlignment * kAlignment;
+        nbytes = round_up(nbytes + segment.nbytes, kAlignment);
     }
     if (parts.empty()) {
         return VIA_OK;

@@ -10,6 +10,7 @@
 #include "archive/archive_paths.hpp"
 #include "archive/header_bytes.hpp"
 #include "core/base/checked.hpp"
+#include "core/base/rounding.hpp"
 #include "core/base/utf8.hpp"
 #include "exchange/json.hpp"
 
@@ -93,7 +94,7 @@ public:
             VIA_TRY(read_tensor());
         }
         // Both are small: a header has a limit, and the alignment 32 bits.
-        const int64_t data_offset = (bytes_.at() + alignment_ - 1) / alignment_ * alignment_;
+        const int64_t data_offset = round_up(bytes_.at(), alignment_);
         if (tensors > 0 && data_offset > file_bytes_) {
             return fail(VIA_ERROR_FORMAT, "the data begin at byte %lld; expected at most %lld, the bytes of the file",
                         as_printed(data_offset), as_printed(file_bytes_));

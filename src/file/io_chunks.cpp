@@ -12,11 +12,10 @@
 #include "core/async/thread_pool.hpp"
 #include "core/base/first_failure.hpp"
 #include "core/base/no_cancellation.hpp"
+#include "core/system/pages.hpp"
 
 namespace via {
 namespace {
-
-int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 // Copies on this thread only: other threads copy other chunks.
 Status copy_singles(via_array *dst, via_array *src) {

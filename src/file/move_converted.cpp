@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "copy/swap_bytes.hpp"
+#include "core/system/pages.hpp"
 #include "cuda/convert_transfer.hpp"
 #include "file/file_conversion.hpp"
 #include "file/io_chunks.hpp"
@@ -123,7 +124,7 @@ public:
           each_(std::max<int64_t>(extent_io.piece_bytes() / conversion.file_item, 1)),
           before_(extent_io.bytes_from_border(0) / conversion.file_item % each_) {}
 
-    int64_t count() const override { return (before_ + conversion_.plan.loops().count + each_ - 1) / each_; }
+    int64_t count() const override { return divide_up(before_ + conversion_.plan.loops().count, each_); }
 
     VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override {
         const int64_t first = std::max<int64_t>(number * each_ - before_, 0);

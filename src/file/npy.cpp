@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "core/base/little_endian.hpp"
+#include "core/base/rounding.hpp"
 #include "core/base/text_buffer.hpp"
 #include "core/base/utf8.hpp"
 #include "core/layout/dtype.hpp"
-#include "core/system/pages.hpp"
 #include "file/npy_descr.hpp"
 
 namespace via {

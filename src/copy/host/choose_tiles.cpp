@@ -5,6 +5,7 @@
 
 #include "copy/host/tile_passes.hpp"
 #include "copy/plan/cache_sizes.hpp"
+#include "core/base/rounding.hpp"
 #include "core/layout/tiles.hpp"
 #include "core/system/thread_count.hpp"
 
@@ -221,7 +222,7 @@ void split_for_threads(const TileProblem &problem, int32_t threads, Tile *tile) 
         const int64_t part = (tile->extent[axis] - 1) / parts + 1;
         const int64_t whole =
             nearest(problem.axes[axis]) < kLineBytes ? kLineBytes / std::min(problem.item, kLineBytes) : 1;
-        return std::min((part + whole - 1) / whole * whole, tile->extent[axis]);
+        return std::min(round_up(part, whole), tile->extent[axis]);
     };
     int32_t best = 0;
     for (int32_t i = 1; i < problem.ndim; ++i) {

@@ -14,12 +14,11 @@
 
 #include <cstdint>
 
+#include "core/base/rounding.hpp"
 #include "core/layout/axis.hpp"
 #include "viaduct/viaduct.h"
 
 namespace via {
-
-constexpr int64_t divide_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
 
 // Describes a copy to be cut. Steps are in bytes; dst_step is positive and ascends, extents are 2 or more. src_step is
 // 0 along an axis that src repeats.

@@ -4,7 +4,7 @@
 #include <memory>
 #include <new>
 
-#include "core/system/pages.hpp"
+#include "core/base/rounding.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream_access.hpp"
 

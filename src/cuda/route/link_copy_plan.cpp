@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/rounding.hpp"
 #include "core/base/text_buffer.hpp"
-#include "core/system/pages.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/row_copies.hpp"
 #include "cuda/memory/pinned_memory.hpp"

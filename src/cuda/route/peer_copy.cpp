@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/rounding.hpp"
 #include "core/base/thread_state.hpp"
-#include "core/system/pages.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/packed_order.hpp"
 #include "cuda/memory/stream_scratch.hpp"

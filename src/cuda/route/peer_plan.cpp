@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/rounding.hpp"
 #include "core/base/text_buffer.hpp"
-#include "core/system/pages.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 
