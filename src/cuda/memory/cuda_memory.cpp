@@ -79,7 +79,7 @@ struct Block {
     void *address;
     int64_t nbytes;
     unsigned long long number;  // no other allocation of this process has or had it
-    Fence *ready;               // where a stream allocates it, until the array knows
+    UniqueFence ready;          // where a stream allocates it, until the array knows
     ResolvedStream freed_on;    // where it is freed after the work that uses it; no stream where none does any more
     PinnedBlock locked;         // of a large pinned one; then it has no number
 };
@@ -109,13 +109,13 @@ bool find_stream_of_frees(const Block &block, ResolvedStream *out_stream) {
 CUresult free_in_order(const Block &block) {
     ResolvedStream stream{};
     const bool has_stream = find_stream_of_frees(block, &stream);
-    if (has_stream && (block.ready == nullptr || block.ready->make_stream_wait(stream) == VIA_OK)) {
+    if (has_stream && (block.ready.get() == nullptr || block.ready.get()->make_stream_wait(stream) == VIA_OK)) {
         const CUresult freed = driver().cuMemFreeAsync(number_of(block.address), stream.handle);
         if (freed == CUDA_SUCCESS || freed == CUDA_ERROR_NOT_PERMITTED) {
             return freed;
         }
     }
-    if (block.ready != nullptr && block.ready->wait() != VIA_OK) {
+    if (block.ready.get() != nullptr && block.ready.get()->wait() != VIA_OK) {
         return CUDA_ERROR_NOT_READY;
     }
     if (has_stream) {
@@ -152,9 +152,6 @@ Freed free_block(const Block &block) {
 
 void forget_block(Block *block) {
     count(block->memory->row->counter, -block->nbytes);
-    if (block->ready != nullptr) {
-        block->ready->release();
-    }
     release_memory(block->memory);
     delete block;
 }
@@ -279,7 +276,7 @@ Status allocate_in_order(Block *block, const ResolvedStream &stream) {
     const CUresult result = driver().cuMemAllocAsync(&address, static_cast<size_t>(block->nbytes), stream.handle);
     VIA_TRY(check_allocated(result, *block->memory->row, block->nbytes, stream.device_id));
     block->address = reinterpret_cast<void *>(address);
-    Status status = record_fence(stream, &block->ready);
+    Status status = record_fence(stream, block->ready.out());
     if (status == VIA_OK) {
         status = note_number(block);
     }
@@ -303,7 +300,7 @@ Status fill_block(Block *block, via_stream *stream) {
 
 // Counts the block and holds its memory from here on.
 Status make_block(CudaMemory *memory, int64_t nbytes, Block **out_block) {
-    auto *block = new (std::nothrow) Block{{}, memory, nullptr, nbytes, 0, nullptr, {}, {}};
+    auto *block = new (std::nothrow) Block{{}, memory, nullptr, nbytes, 0, UniqueFence(), {}, {}};
     if (block == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(Block));
     }
@@ -329,12 +326,10 @@ Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Deleter 
 
 Status finish(const Deleter &deleter, via_array *array) {
     auto *block = static_cast<Block *>(deleter.context);
-    if (block->ready == nullptr) {
-        return VIA_OK;
+    if (block->ready.get() != nullptr) {
+        VIA_TRY(set_last_write(array->storage, block->ready.get()));
+        block->ready.reset(nullptr);
     }
-    VIA_TRY(set_last_write(array->storage, block->ready));
-    block->ready->release();
-    block->ready = nullptr;
     return VIA_OK;
 }
 

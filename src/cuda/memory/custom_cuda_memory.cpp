@@ -17,7 +17,7 @@ struct CustomBlock {
     CustomMemory *memory;
     via_stream *stream = nullptr;  // held; nullptr for none
     void *native = nullptr;        // what free gets
-    Fence *ready = nullptr;        // where the stream allocates it, until the array knows
+    UniqueFence ready{nullptr};    // where the stream allocates it, until the array knows
 };
 
 // no_sync counts as no stream. A captured stream has no fences: ordering is up to the allocator then.
@@ -29,9 +29,6 @@ bool outlives_its_use(const via_stream &stream) {
 }
 
 void forget_block(CustomBlock *block) {
-    if (block->ready != nullptr) {
-        block->ready->release();
-    }
     if (block->stream != nullptr) {
         release_stream(block->stream);
     }
@@ -76,7 +73,7 @@ Status fill_block(CustomBlock *block, int64_t nbytes, void **out_address) {
     if (block->stream == nullptr || stream.capturing) {
         return VIA_OK;
     }
-    const Status status = record_fence(stream, &block->ready);
+    const Status status = record_fence(stream, block->ready.out());
     if (status != VIA_OK) {
         call_free(block->memory, *out_address, nbytes, block->native);
     }
@@ -99,10 +96,9 @@ Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Deleter 
 Status finish(const Deleter &deleter, via_array *array) {
     auto *block = static_cast<CustomBlock *>(deleter.context);
     VIA_TRY(check_pointer("the allocator's ", array));
-    if (block->ready != nullptr) {
-        VIA_TRY(set_last_write(array->storage, block->ready));
-        block->ready->release();
-        block->ready = nullptr;
+    if (block->ready.get() != nullptr) {
+        VIA_TRY(set_last_write(array->storage, block->ready.get()));
+        block->ready.reset(nullptr);
     }
     if (block->stream != nullptr && !outlives_its_use(*block->stream)) {
         block->native = nullptr;
