@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <new>
-#include <utility>
 
 #include "core/async/task_state.hpp"
 #include "core/base/lock.hpp"
@@ -85,7 +84,7 @@ void enter_submitted(via_task *task, Fence *fence, const TaskOutcome &so_far) {
     {
         const std::lock_guard lock(task_mutex);
         set_outcome(task, so_far);
-        task->end_fence = fence;
+        task->end_fence.reset(fence);
         enter(task, TaskState::Submitted);
     }
     if (has_reaper()) {
@@ -99,18 +98,15 @@ void enter_submitted(via_task *task, Fence *fence, const TaskOutcome &so_far) {
 // Returns false if the task was cancelled, or belongs to the parent of this forked child.
 bool begin(via_task *task) {
     fail_after_fork(task);
-    Fence *dependency = nullptr;
+    UniqueFence dependency;
     {
         const std::lock_guard lock(task_mutex);
         if (state_of(task) != TaskState::Waiting) {
             return false;
         }
         task->began = true;
-        dependency = std::exchange(task->dependency, nullptr);
+        dependency.reset(task->dependency.release());
         enter(task, TaskState::Running);
-    }
-    if (dependency != nullptr) {
-        dependency->release();
     }
     return true;
 }
@@ -146,7 +142,7 @@ Status need_reaper() {
 Status begin_after(via_task *task, Fence *dependency) {
     VIA_TRY(need_reaper());
     VIA_TRY(reserve_thread());
-    task->dependency = retained(dependency);
+    task->dependency.reset(retained(dependency));
     defer_until(task, retained(dependency), run_after_dependency);
     return VIA_OK;
 }
@@ -170,7 +166,7 @@ Status begin_task(via_task *task, Fence *dependency, bool immediate) {
 void deliver_soon(via_task *task) {
     const bool is_due = [&] {
         const std::lock_guard lock(task_mutex);
-        return task->dependency != nullptr && task->complete != nullptr;
+        return task->dependency.get() != nullptr && task->complete != nullptr;
     }();
     if (!is_due) {
         return;
@@ -287,14 +283,6 @@ Status on_task_complete(via_task *task, via_complete_fn complete, void *context)
 
 using namespace via;
 
-via_task::~via_task() {
-    for (Fence *fence : {dependency, end_fence}) {
-        if (fence != nullptr) {
-            fence->release();
-        }
-    }
-}
-
 bool via_task::is_complete() {
     fail_after_fork(this);
     if (state_of(this) < TaskState::Submitted) {
@@ -304,13 +292,13 @@ bool via_task::is_complete() {
     if (fence.get() != nullptr) {
         return fence.get()->is_complete();
     }
-    return !never_began(this) || dependency == nullptr || dependency->is_complete();
+    return !never_began(this) || dependency.get() == nullptr || dependency.get()->is_complete();
 }
 
 Status via_task::wait() {
     VIA_TRY(wait_until(this, TaskState::Ending));
     if (never_began(this)) {
-        return dependency != nullptr ? dependency->wait() : VIA_OK;
+        return dependency.get() != nullptr ? dependency.get()->wait() : VIA_OK;
     }
     return own_status(this);
 }
@@ -322,7 +310,7 @@ Status via_task::make_stream_wait(const ResolvedStream &stream) {
         return fence.get()->make_stream_wait(stream);
     }
     if (never_began(this)) {
-        return dependency != nullptr ? dependency->make_stream_wait(stream) : VIA_OK;
+        return dependency.get() != nullptr ? dependency.get()->make_stream_wait(stream) : VIA_OK;
     }
     return own_status(this);
 }

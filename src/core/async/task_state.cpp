@@ -18,19 +18,16 @@ constexpr TaskOutcome kForked{VIA_ERROR_FORKED, 0, "the task was running when th
 
 // Returns true for the one caller that ends the task from this state.
 bool claim_end(via_task *task, TaskState from, const TaskOutcome &outcome) {
-    Fence *end_fence = nullptr;
+    UniqueFence end_fence;
     {
         const std::lock_guard lock(task_mutex);
         if (state_of(task) != from) {
             return false;
         }
         set_outcome(task, outcome);
-        end_fence = std::exchange(task->end_fence, nullptr);
+        end_fence.reset(task->end_fence.release());
         count(Counter::PendingTasks, -1);
         enter(task, TaskState::Ending);
-    }
-    if (end_fence != nullptr) {
-        end_fence->release();
     }
     return true;
 }
@@ -112,7 +109,7 @@ void deliver(via_task *task) {
 
 Fence *device_fence(via_task *task) {
     const std::lock_guard lock(task_mutex);
-    return retained(task->end_fence);
+    return retained(task->end_fence.get());
 }
 
 }  // namespace via

@@ -58,8 +58,8 @@ struct via_task final : public via::Fence {
 
     // Guarded by task_mutex.
     bool began = false;
-    via::Fence *dependency = nullptr;  // until the work begins; for good if it never does
-    via::Fence *end_fence = nullptr;   // of the device, while Submitted
+    via::UniqueFence dependency;  // until the work begins; for good if it never does
+    via::UniqueFence end_fence;   // of the device, while Submitted
     via_complete_fn complete = nullptr;
     void *context = nullptr;
     bool delivered = false;  // the callback was called, or is about to be
@@ -77,9 +77,6 @@ struct via_task final : public via::Fence {
     via::Status wait() override;
     via::Status make_stream_wait(const via::ResolvedStream &stream) override;
     static void operator delete(void *block) { via::delete_handle(block); }
-
-protected:
-    ~via_task() override;
 };
 
 namespace via {
