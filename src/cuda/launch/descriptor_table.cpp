@@ -81,9 +81,6 @@ void DescriptorTable::forget() {
     munmap(memory_, static_cast<size_t>(nbytes_));
     bytes_in_all.fetch_sub(nbytes_, std::memory_order_relaxed);
     via::count(Counter::StagedBytes, -nbytes_);
-    if (until_ != nullptr) {
-        until_->release();
-    }
     delete this;
 }
 
@@ -132,9 +129,7 @@ DescriptorTable *DescriptorTable::take(const ContextKey &context, int64_t nbytes
     if (table == nullptr) {
         return make(context, nbytes);
     }
-    if (table->until_ != nullptr) {
-        std::exchange(table->until_, nullptr)->release();
-    }
+    table->until_.reset(nullptr);
     new (&table->references_) ReferenceCount;
     return table;
 }
@@ -148,7 +143,8 @@ Status DescriptorTable::hold_in_graph(const ResolvedStream &stream) {
 void DescriptorTable::note_work(Fence *until) {
     UniqueFence earlier;
     const std::lock_guard lock(mutex);
-    earlier.reset(std::exchange(until_, retained(until)));
+    earlier.reset(until_.release());
+    until_.reset(retained(until));
 }
 
 // Notes the work before it drops the reference: another owner may drop the last one, and knows of no work.

@@ -53,7 +53,7 @@ private:
     static DescriptorTable *make(const ContextKey &context, int64_t nbytes);
     static DescriptorTable *choose(DescriptorTable **idle, const ContextKey &context, int64_t nbytes);
     bool map();
-    bool is_free() const { return until_ == nullptr || until_->is_complete(); }
+    bool is_free() const { return until_.get() == nullptr || until_.get()->is_complete(); }
     bool serves(const ContextKey &context, int64_t nbytes) const;
     bool is_lost() const;
     void note_work(Fence *until);
@@ -63,7 +63,7 @@ private:
     const ContextKey context_;  // that it was registered in
     const int64_t nbytes_;
     void *memory_ = nullptr;
-    Fence *until_ = nullptr;           // owned; of the work that reads it when nobody owns it
+    UniqueFence until_;                // of the work that reads it when nobody owns it
     DescriptorTable *next_ = nullptr;  // idle too
 };
 
