@@ -477,13 +477,10 @@ Status check_read(via_archive *archive, via_array *buffer) {
     return is_plain(buffer) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
 }
 
-struct ArchiveWork : TaskWork {
-    ArchiveWork(via_archive *archive, via_array *buffer) : TaskWork{run_work, end_work}, reader(archive, buffer) {}
+struct ArchiveWork final : TaskWork {
+    ArchiveWork(via_archive *archive, via_array *buffer) : reader(archive, buffer) {}
 
-    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence) {
-        return static_cast<ArchiveWork *>(work)->reader.run(task, out_fence);
-    }
-    static void end_work(TaskWork *work) { delete static_cast<ArchiveWork *>(work); }
+    Status run(via_task *task, Fence **out_fence) override { return reader.run(task, out_fence); }
 
     ArchiveReader reader;
 };
@@ -505,8 +502,7 @@ Status submit_archive(via_archive *archive, via_array *buffer, via_stream *strea
     UniqueFence dependency;
     VIA_TRY(find_dependency(buffer, stream, dependency.out()));
     via_task *task = nullptr;
-    VIA_TRY(start_task(work.get(), buffer->size, dependency.get(), false, &task));
-    (void)work.release();  // the task's
+    VIA_TRY(start_task(work.release(), buffer->size, dependency.get(), false, &task));
     const UniqueFence fence(task_fence(task));
     return hand_out_task(task, set_last_write(buffer->storage, fence.get()), out_task);
 }

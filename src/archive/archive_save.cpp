@@ -350,17 +350,14 @@ Status ArchiveWriter::find_dependency(via_stream *stream, Fence **out_dependency
     return join_fences(fences, std::size(fences), out_dependency);
 }
 
-struct SaveWork : TaskWork {
-    SaveWork() : TaskWork{run_work, end_work} {}
-
-    static Status run_work(TaskWork *work, via_task *task, Fence **) {
+struct SaveWork final : TaskWork {
+    Status run(via_task *task, Fence **) override {
         try {
-            return static_cast<SaveWork *>(work)->writer.run(task);
+            return writer.run(task);
         } catch (const std::bad_alloc &) {
             return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to write an archive");
         }
     }
-    static void end_work(TaskWork *work) { delete static_cast<SaveWork *>(work); }
 
     ArchiveWriter writer;
 };
@@ -382,8 +379,7 @@ Status submit_save(const SaveRequest &request, via_stream *stream, via_task **ou
     VIA_TRY(writer.find_dependency(stream, dependency.out()));
     const std::vector<Storage *> storages = writer.storages();  // held by the caller, even if the task ends first
     via_task *task = nullptr;
-    VIA_TRY(start_task(work.get(), writer.nbytes(), dependency.get(), false, &task));
-    (void)work.release();  // the task's
+    VIA_TRY(start_task(work.release(), writer.nbytes(), dependency.get(), false, &task));
     const UniqueFence fence(task_fence(task));
     const Status noted = add_accesses(storages.data(), static_cast<int64_t>(storages.size()), fence.get());
     return hand_out_task(task, noted, out_task);

@@ -1,7 +1,5 @@
 // Copies as tasks.
 #include <iterator>
-#include <memory>
-#include <new>
 
 #include "copy/bits.hpp"
 #include "copy/copy.hpp"
@@ -20,26 +18,18 @@ namespace {
 Ask ask_for(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src) ? Ask::Never : Ask::Always; }
 
 // The work of a task: one copy, with a reference to both arrays.
-struct CopyWork : TaskWork {
-    CopyWork(via_array *to, via_array *from) : TaskWork{run_work, end_work}, dst(to), src(from) {
-        retain_array(dst);
-        retain_array(src);
+struct CopyWork final : TaskWork {
+    CopyWork(via_array *to, via_array *from) : src(from), dst(to) {
+        retain_array(to);
+        retain_array(from);
     }
 
-    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence) {
-        auto *copy = static_cast<CopyWork *>(work);
-        return copy->dst->size == 0 ? VIA_OK : run_in_task(&copy->plan, 0, task, out_fence);
+    Status run(via_task *task, Fence **out_fence) override {
+        return dst.get()->size == 0 ? VIA_OK : run_in_task(&plan, 0, task, out_fence);
     }
 
-    static void end_work(TaskWork *work) {
-        auto *copy = static_cast<CopyWork *>(work);
-        release_array(copy->dst);
-        release_array(copy->src);
-        delete copy;
-    }
-
-    via_array *dst;
-    via_array *src;
+    const UniqueArray src;
+    const UniqueArray dst;
     CopyPlan plan;  // unless there are no elements
 };
 
@@ -108,27 +98,23 @@ Status run_in_task(CopyPlan *plan, int64_t done_before, via_task *task, Fence **
 namespace {
 
 // Plans the copy before anything waits for it.
-Status make_work(via_array *dst, via_array *src, std::unique_ptr<CopyWork, void (*)(CopyWork *)> *out_work) {
+Status make_work(via_array *dst, via_array *src, CopyWork **out_work) {
     VIA_TRY(check_arrays(dst, src));
     VIA_TRY(check_task_memory(dst, src));
-    out_work->reset(new (std::nothrow) CopyWork(dst, src));
-    if (*out_work == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
-    }
+    VIA_TRY(make_object("a task", out_work, dst, src));
     return dst->size == 0 ? VIA_OK : plan_task_copy(dst, src, &(*out_work)->plan);
 }
 
 }  // namespace
 
 Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task **out_task) {
-    std::unique_ptr<CopyWork, void (*)(CopyWork *)> work(nullptr, [](CopyWork *given) { CopyWork::end_work(given); });
-    VIA_TRY(make_work(dst, src, &work));
+    UniqueWork<CopyWork> work;
+    VIA_TRY(make_work(dst, src, work.out()));
     UniqueFence dependency;
     VIA_TRY(dependency_of_copy(dst, src, stream, dependency.out()));
-    const bool immediate = dst->size != 0 && is_immediate(work->plan);
+    const bool immediate = dst->size != 0 && is_immediate(work.get()->plan);
     via_task *task = nullptr;
-    VIA_TRY(start_task(work.get(), dst->nbytes(), dependency.get(), immediate, &task));
-    (void)work.release();
+    VIA_TRY(start_task(work.release(), dst->nbytes(), dependency.get(), immediate, &task));
     return hand_out_task(task, mark_arrays(dst, src, task), out_task);
 }
 

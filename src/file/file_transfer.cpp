@@ -174,8 +174,8 @@ Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fe
 }
 
 // A transfer that holds its file and arrays.
-struct FileWork : TaskWork {
-    explicit FileWork(const FileTransfer &ordered) : TaskWork{run_work, end_work}, transfer(ordered) {
+struct FileWork final : TaskWork {
+    explicit FileWork(const FileTransfer &ordered) : transfer(ordered) {
         retain_array(transfer.array);
         if (transfer.layout != nullptr) {
             retain_array(transfer.layout);
@@ -183,22 +183,19 @@ struct FileWork : TaskWork {
         transfer.file->references.retain();
     }
 
-    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence) {
-        const FileTransfer &transfer = static_cast<FileWork *>(work)->transfer;
+    ~FileWork() override {
+        release_array(transfer.array);
+        if (transfer.layout != nullptr) {
+            release_array(transfer.layout);
+        }
+        release_file(transfer.file);
+    }
+
+    Status run(via_task *task, Fence **out_fence) override {
         return name_file(transfer.file, run_transfer(transfer, task, out_fence));
     }
 
-    static void end_work(TaskWork *work) {
-        auto *whole = static_cast<FileWork *>(work);
-        release_array(whole->transfer.array);
-        if (whole->transfer.layout != nullptr) {
-            release_array(whole->transfer.layout);
-        }
-        release_file(whole->transfer.file);
-        delete whole;
-    }
-
-    FileTransfer transfer;
+    const FileTransfer transfer;
 };
 
 // Records the task as the last write of a destination, or as an access of a source.
@@ -212,11 +209,7 @@ Status mark_array(const FileTransfer &transfer, via_task *task) {
 Status start(const FileTransfer &ordered, Fence *dependency, via_task **out_task) {
     FileWork *work = nullptr;
     VIA_TRY(make_object("a task", &work, ordered));
-    const Status status = start_task(work, ordered.array->nbytes(), dependency, false, out_task);
-    if (status != VIA_OK) {
-        FileWork::end_work(work);
-    }
-    return status;
+    return start_task(work, ordered.array->nbytes(), dependency, false, out_task);
 }
 
 }  // namespace

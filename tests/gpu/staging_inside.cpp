@@ -201,32 +201,29 @@ void new_pages_are_staged_earlier_than_others(void **) {
 
 // ---------------------------------------------------------------------------------------------- tasks
 
-struct StagedTask {
-    via::TaskWork work;
-    Direction direction;
-    CUdeviceptr device;
-    void *host;
-    int64_t nbytes;
-    std::atomic<bool> *may_start;
-};
+struct StagedTask final : via::TaskWork {
+    explicit StagedTask(const via::cuda::StagedCopy &given) : copy(given) {}
 
-via::Status run_task(via::TaskWork *work, via_task *task, via::Fence **out_fence) {
-    auto *staged = reinterpret_cast<StagedTask *>(work);
-    while (!staged->may_start->load()) {
-        std::this_thread::yield();
+    via::Status run(via_task *task, via::Fence **out_fence) override {
+        while (!may_start.load()) {
+            std::this_thread::yield();
+        }
+        copy.task = task;
+        return via::cuda::run_staged(copy, out_fence);
     }
-    return via::cuda::run_staged({staged->direction, staged->device, staged->host, staged->nbytes, 0, task}, out_fence);
-}
+    void end() override {}
 
-void end_task(via::TaskWork *) {}
+    via::cuda::StagedCopy copy;
+    std::atomic<bool> may_start{false};
+};
 
 void a_task_reports_how_far_it_is(void **) {
     const OnDevice device(9 * kMiB);
     std::vector<uint8_t> host(9 * kMiB);
-    std::atomic<bool> may_start{true};
-    StagedTask staged{{run_task, end_task}, Direction::ToDevice, device.address(), host.data(), 9 * kMiB, &may_start};
+    StagedTask staged({Direction::ToDevice, device.address(), host.data(), 9 * kMiB, 0, nullptr});
+    staged.may_start = true;
     via_task *task = nullptr;
-    assert_int_equal(via::start_task(&staged.work, 9 * kMiB, nullptr, false, &task), VIA_OK);
+    assert_int_equal(via::start_task(&staged, 9 * kMiB, nullptr, false, &task), VIA_OK);
     assert_int_equal(via::wait_for_task(task), VIA_OK);
     int64_t done = 0;
     int64_t total = 0;
@@ -240,10 +237,9 @@ void a_cancelled_task_stops_between_two_chunks(void **) {
     for (const Direction direction : {Direction::ToDevice, Direction::ToHost}) {
         const OnDevice device(64 * kMiB);
         std::vector<uint8_t> host(64 * kMiB);
-        std::atomic<bool> may_start{false};
-        StagedTask staged{{run_task, end_task}, direction, device.address(), host.data(), 64 * kMiB, &may_start};
+        StagedTask staged({direction, device.address(), host.data(), 64 * kMiB, 0, nullptr});
         via_task *task = nullptr;
-        assert_int_equal(via::start_task(&staged.work, 64 * kMiB, nullptr, false, &task), VIA_OK);
+        assert_int_equal(via::start_task(&staged, 64 * kMiB, nullptr, false, &task), VIA_OK);
         std::thread canceller([&] {
             int64_t done = 0;
             int64_t total = 0;
@@ -252,7 +248,7 @@ void a_cancelled_task_stops_between_two_chunks(void **) {
             }
             via::cancel_task(task);
         });
-        may_start = true;
+        staged.may_start = true;
         const via::Status status = via::wait_for_task(task);
         canceller.join();
         assert_true(status == VIA_ERROR_CANCELLED || status == VIA_OK);

@@ -233,26 +233,25 @@ void scratch_memory_comes_from_one_pool(void **) {
 
 // ---------------------------------------------------------------------------------------------- tasks
 
-struct StagedTask {
-    via::TaskWork work;
-    const Trial *trial;
+struct StagedTask final : via::TaskWork {
+    explicit StagedTask(const Trial &given) : trial(given) {}
+
+    Status run(via_task *task, via::Fence **) override {
+        while (!may_start.load()) {
+            std::this_thread::yield();
+        }
+        return trial.run(by_ring(true, task), stream_of(0));
+    }
+    void end() override {}
+
+    const Trial &trial;
     std::atomic<bool> may_start{false};
 };
 
-Status run_task(via::TaskWork *work, via_task *task, via::Fence **) {
-    auto *staged = reinterpret_cast<StagedTask *>(work);
-    while (!staged->may_start.load()) {
-        std::this_thread::yield();
-    }
-    return staged->trial->run(by_ring(true, task), stream_of(0));
-}
-
-void end_task(via::TaskWork *) {}
-
 Status run_as_task(const Trial &trial, const std::function<void(via_task *)> &meanwhile, int64_t *out_done) {
-    StagedTask staged{{run_task, end_task}, &trial};
+    StagedTask staged(trial);
     via_task *task = nullptr;
-    assert_int_equal(via::start_task(&staged.work, trial.transfer().nbytes, nullptr, false, &task), VIA_OK);
+    assert_int_equal(via::start_task(&staged, trial.transfer().nbytes, nullptr, false, &task), VIA_OK);
     std::thread neighbour([&] { meanwhile(task); });
     staged.may_start = true;
     const Status status = via::wait_for_task(task);

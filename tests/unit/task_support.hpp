@@ -12,32 +12,28 @@
 #include "pending_work.hpp"
 
 // Work that does what its test wants, step by step.
-struct FakeWork : via::TaskWork {
-    FakeWork() : TaskWork{run_work, end_work} {}
-
-    static via::Status run_work(TaskWork *work, via_task *task, via::Fence **out_fence) {
-        auto *fake = static_cast<FakeWork *>(work);
-        fake->runs++;
-        fake->ran_on = pthread_self();
-        while (fake->held && !(fake->heeds_cancel && via::is_cancelled(task))) {
+struct FakeWork final : via::TaskWork {
+    via::Status run(via_task *own_task, via::Fence **out_fence) override {
+        runs++;
+        ran_on = pthread_self();
+        while (held && !(heeds_cancel && via::is_cancelled(own_task))) {
             usleep(50);
         }
-        if (fake->fence != nullptr) {
-            fake->fence->retain();
-            *out_fence = fake->fence;
+        if (fence != nullptr) {
+            fence->retain();
+            *out_fence = fence;
         }
-        if (fake->heeds_cancel && via::is_cancelled(task)) {
+        if (heeds_cancel && via::is_cancelled(own_task)) {
             return via::fail(VIA_ERROR_CANCELLED, "stopped in the middle");
         }
-        return fake->status == VIA_OK ? VIA_OK : via::fail_with_code(fake->status, 77, "%s", fake->text.c_str());
+        return status == VIA_OK ? VIA_OK : via::fail_with_code(status, 77, "%s", text.c_str());
     }
 
-    static void end_work(TaskWork *work) {
-        auto *fake = static_cast<FakeWork *>(work);
-        if (fake->at_end != nullptr) {
-            fake->at_end(fake);
+    void end() override {
+        if (at_end != nullptr) {
+            at_end(this);
         }
-        fake->ends++;
+        ends++;
     }
 
     std::atomic<bool> held{false};

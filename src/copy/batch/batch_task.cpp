@@ -1,7 +1,7 @@
 #include "copy/batch/batch_task.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <memory>
 #include <new>
 
 #include "copy/batch/batch_run.hpp"
@@ -17,35 +17,28 @@
 namespace via {
 namespace {
 
-struct BatchWork : TaskWork {
+struct BatchWork final : TaskWork {
     BatchWork(PreparedBatch *given, bool in_one_go)
-        : TaskWork{run_work, end_work},
-          prepared(given),
+        : prepared(given),
           fused(in_one_go),
           pairs(given->pairs()),
-          singles(given->plan(), given->count(), in_one_go) {
-        prepared->retain();
+          singles(given->plan(), given->count(), in_one_go),
+          fences(new (std::nothrow) Fence *[static_cast<size_t>(singles.count()) + 2]()) {
+        given->retain();
     }
 
-    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence);
+    Status run(via_task *task, Fence **out_fence) override;
 
-    static void end_work(TaskWork *work) {
-        auto *batch = static_cast<BatchWork *>(work);
-        batch->prepared->release();
-        std::free(batch->fences);
-        delete batch;
-    }
-
-    PreparedBatch *const prepared;
+    const UniquePreparedBatch prepared;
     const bool fused;
     const Pairs pairs;
     const SingleCopies singles;
     SinglePlans plans;
-    Fence **fences = nullptr;  // room for two more than are done alone
+    const std::unique_ptr<Fence *[]> fences;  // room for two more than are done alone
 };
 
 Status run_fused(BatchWork *batch, int32_t *out_fences) {
-    const BatchPlan &plan = batch->prepared->plan();
+    const BatchPlan &plan = batch->prepared.get()->plan();
     Fence *fence = nullptr;
     const Status status = cuda::run_batch_for_task(plan.fused, &fence);
     if (fence != nullptr) {
@@ -96,11 +89,10 @@ Status copy_all(BatchWork *batch, via_task *task, int32_t *out_fences) {
     return copy_each(batch, task, out_fences);
 }
 
-Status BatchWork::run_work(TaskWork *work, via_task *task, Fence **out_fence) {
-    auto *batch = static_cast<BatchWork *>(work);
-    int32_t fences = 0;
-    const Status status = copy_all(batch, task, &fences);
-    return first_failure(status, [&] { return join_or_wait(batch->fences, fences, out_fence); });
+Status BatchWork::run(via_task *task, Fence **out_fence) {
+    int32_t count = 0;
+    const Status status = copy_all(this, task, &count);
+    return first_failure(status, [&] { return join_or_wait(fences.get(), count, out_fence); });
 }
 
 bool same_place(via_array *a, via_array *b) { return a->device_type == b->device_type && a->device_id == b->device_id; }
@@ -128,9 +120,9 @@ Status collect_dependencies(const BatchWork &batch, via_stream *stream, int32_t 
 // Collects the dependencies of the fused copies.
 Status collect_common_dependencies(const BatchWork &batch, via_stream *stream, PreparedBatch::Before *before,
                                    int32_t *out_count) {
-    VIA_TRY(dependency_of_stream(stream, batch.prepared->plan().device_id, &batch.fences[*out_count]));
+    VIA_TRY(dependency_of_stream(stream, batch.prepared.get()->plan().device_id, &batch.fences[*out_count]));
     *out_count += batch.fences[*out_count] != nullptr ? 1 : 0;
-    VIA_TRY(batch.prepared->look_before({}, before));
+    VIA_TRY(batch.prepared.get()->look_before({}, before));
     if (before->all.get() != nullptr) {
         before->all.get()->retain();
         batch.fences[(*out_count)++] = before->all.get();
@@ -146,10 +138,10 @@ Status make_dependency(const BatchWork &batch, via_stream *stream, PreparedBatch
         status = collect_dependencies(batch, stream, &count);
     }
     if (status != VIA_OK) {
-        release_fences(batch.fences, count);
+        release_fences(batch.fences.get(), count);
         return status;
     }
-    return join_fences(batch.fences, count, out_dependency);
+    return join_fences(batch.fences.get(), count, out_dependency);
 }
 
 // Tracks the arrays as one copy does: readers of destinations wait for the task, and so does the release of any array.
@@ -197,30 +189,15 @@ Status plan_singles(BatchWork *batch) {
     return VIA_OK;
 }
 
-Status start_batch(BatchWork *work, via_stream *stream, PreparedBatch::Before *before, via_task **out_task) {
+Status start_batch(UniqueWork<BatchWork> *work, via_stream *stream, PreparedBatch::Before *before,
+                   via_task **out_task) {
     int64_t nbytes = 0;
     bool immediate = false;
-    VIA_TRY(plan_singles(work));
-    VIA_TRY(measure(*work, &nbytes, &immediate));
+    VIA_TRY(plan_singles(work->get()));
+    VIA_TRY(measure(*work->get(), &nbytes, &immediate));
     UniqueFence dependency;
-    VIA_TRY(make_dependency(*work, stream, before, dependency.out()));
-    return start_task(work, nbytes, dependency.get(), immediate, out_task);
-}
-
-Status make_work(PreparedBatch *prepared, bool fused, BatchWork **out_work) {
-    auto *work = new (std::nothrow) BatchWork(prepared, fused);
-    if (work != nullptr) {
-        work->fences =
-            static_cast<Fence **>(std::calloc(static_cast<size_t>(work->singles.count()) + 2, sizeof(Fence *)));
-    }
-    if (work == nullptr || work->fences == nullptr) {
-        if (work != nullptr) {
-            BatchWork::end_work(work);
-        }
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
-    }
-    *out_work = work;
-    return VIA_OK;
+    VIA_TRY(make_dependency(*work->get(), stream, before, dependency.out()));
+    return start_task(work->release(), nbytes, dependency.get(), immediate, out_task);
 }
 
 }  // namespace
@@ -228,14 +205,14 @@ Status make_work(PreparedBatch *prepared, bool fused, BatchWork **out_work) {
 Status submit_prepared(PreparedBatch *prepared, via_stream *stream, via_task **out_task) {
     const BatchPlan &plan = prepared->plan();
     const bool fused = plan.fused != nullptr && cuda::can_run_in_task(plan.fused);
-    BatchWork *work = nullptr;
-    VIA_TRY(make_work(prepared, fused, &work));
+    UniqueWork<BatchWork> work;
+    VIA_TRY(make_object("a task", work.out(), prepared, fused));
+    if (work.get()->fences == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
+    }
     PreparedBatch::Before before;
     via_task *task = nullptr;
-    if (const Status status = start_batch(work, stream, &before, &task); status != VIA_OK) {
-        BatchWork::end_work(work);
-        return status;
-    }
+    VIA_TRY(start_batch(&work, stream, &before, &task));
     return hand_out_task(task, mark_arrays(prepared, fused, before, task), out_task);
 }
 

@@ -114,7 +114,7 @@ bool begin(via_task *task) {
 void run(via_task *task) {
     if (begin(task)) {
         Fence *fence = nullptr;
-        const TaskOutcome outcome = outcome_of(task->work->run(task->work, task, &fence));
+        const TaskOutcome outcome = outcome_of(task->work->run(task, &fence));
         if (fence != nullptr) {
             return enter_submitted(task, fence, outcome);
         }
@@ -184,7 +184,9 @@ void deliver_soon(via_task *task) {
 Status start_task(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, via_task **out_task) {
     auto *task = new (std::nothrow) via_task(work, nbytes);
     if (task == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_task));
+        const Status status = fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_task));
+        work->end();
+        return status;
     }
     task->retain();  // for the machinery
     count(Counter::PendingTasks, 1);
@@ -193,6 +195,7 @@ Status start_task(TaskWork *work, int64_t nbytes, Fence *dependency, bool immedi
         count(Counter::PendingTasks, -1);
         task->release();
         task->release();
+        work->end();
         return status;
     }
     *out_task = task;

@@ -37,22 +37,37 @@
 
 namespace via {
 
-// Work of a task. The implementer defines all members.
-struct TaskWork {
+// Work of a task.
+class TaskWork {
+public:
+    TaskWork() = default;
+    TaskWork(const TaskWork &) = delete;
+    TaskWork &operator=(const TaskWork &) = delete;
+
     // Does the work. Use `task` to report progress and to poll for cancellation. Stores a fence in *out_fence, retained
     // for the task, if a device does the rest; the work is complete without one. A failing call may store a fence too,
     // for the part that the device still runs. Called once, after the dependency, unless the task is cancelled before.
-    Status (*run)(TaskWork *work, via_task *task, Fence **out_fence);
+    VIA_NODISCARD virtual Status run(via_task *task, Fence **out_fence) = 0;
+
     // Releases everything that the work holds. Called once, when no part of it runs any more and before the task counts
     // as ended. The thread is the one that ran, awaited or cancelled the task, or one of the library if a device did
     // the rest.
-    void (*end)(TaskWork *work);
+    virtual void end() { delete this; }
+
+protected:
+    virtual ~TaskWork() noexcept(false) = default;  // releases arrays, which may call what the caller gave
 };
 
-// Starts a task of `nbytes`, whose work runs after `dependency` (nullptr: at once). Retains the dependency. On failure
-// calls neither member of `work`. An `immediate` task, whose work never waits, runs on the calling thread if the
-// dependency has completed; a failure of the work is then the task's, and leaves the thread's last error unchanged.
-// Errors: VIA_ERROR_OUT_OF_MEMORY.
+inline void end_work(TaskWork *work) { work->end(); }
+
+// Owns work until start_task gets it.
+template <class Work>
+using UniqueWork = UniqueHandle<Work, end_work>;
+
+// Starts a task of `nbytes`, whose work runs after `dependency` (nullptr: at once). Retains the dependency. Consumes
+// the work: on failure it ends without having run. An `immediate` task, whose work never waits, runs on the calling
+// thread if the dependency has completed; a failure of the work is then the task's, and leaves the thread's last error
+// unchanged. Errors: VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status start_task(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, via_task **out_task);
 
 void cancel_task(via_task *task);

@@ -76,7 +76,7 @@ bool end_task(via_task *task, TaskState from, const TaskOutcome &outcome) {
     if (!claim_end(task, from, outcome)) {
         return false;
     }
-    task->work->end(task->work);
+    task->work->end();
     if (task->status == VIA_OK) {
         task->done.store(task->total, std::memory_order_relaxed);
     }
