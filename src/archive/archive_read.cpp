@@ -299,32 +299,23 @@ Status ArchiveReader::fetch(char *memory, int64_t offset, int64_t nbytes) {
 }
 
 // Chunks of the buffer in host memory, aligned there: see FileIo::kPieceBytes.
-class BufferChunks final : public IoChunks {
+class BufferChunks final : public AlignedChunks {
 public:
     BufferChunks(ArchiveReader &reader, char *memory, int64_t offset, int64_t nbytes)
-        : reader_(reader),
+        : AlignedChunks(nbytes, FileIo::kPieceBytes, reinterpret_cast<intptr_t>(memory)),
+          reader_(reader),
           memory_(memory),
-          offset_(offset),
-          nbytes_(nbytes),
-          before_(reinterpret_cast<intptr_t>(memory) % FileIo::kPieceBytes) {}
-
-    int64_t count() const override {
-        return nbytes_ > 0 ? (before_ + nbytes_ + FileIo::kPieceBytes - 1) / FileIo::kPieceBytes : 0;
-    }
-
-    VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override {
-        const int64_t from = std::max<int64_t>(number * FileIo::kPieceBytes - before_, 0);
-        const int64_t to = std::min((number + 1) * FileIo::kPieceBytes - before_, nbytes_);
-        *out_nbytes = to - from;
-        return reader_.fetch(memory_ + from, offset_ + from, to - from);
-    }
+          offset_(offset) {}
 
 private:
+    VIA_NODISCARD Status move_part(int64_t first, int64_t count, int64_t *out_nbytes) override {
+        *out_nbytes = count;
+        return reader_.fetch(memory_ + first, offset_ + first, count);
+    }
+
     ArchiveReader &reader_;
     char *const memory_;
     const int64_t offset_;  // of the memory in the buffer
-    const int64_t nbytes_;
-    const int64_t before_;
 };
 
 Status ArchiveReader::move_to_host(via_task *task) {

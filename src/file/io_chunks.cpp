@@ -12,7 +12,6 @@
 #include "core/async/thread_pool.hpp"
 #include "core/base/first_failure.hpp"
 #include "core/base/no_cancellation.hpp"
-#include "core/system/pages.hpp"
 
 namespace via {
 namespace {
@@ -87,24 +86,25 @@ private:
     FirstFailure failure_;
 };
 
+Status pass(ExtentIo &extent_io, Direction direction, char *memory, int64_t offset, int64_t nbytes) {
+    return direction == Direction::Read ? extent_io.read(memory, offset, nbytes)
+                                        : extent_io.write(memory, offset, nbytes);
+}
+
 }  // namespace
 
 AdjacentChunks::AdjacentChunks(ExtentIo &extent_io, Direction direction, int64_t offset, void *memory, int64_t nbytes)
-    : ExtentChunks(extent_io, direction, offset),
-      memory_(static_cast<char *>(memory)),
-      nbytes_(nbytes),
-      piece_(extent_io.piece_bytes()),
-      before_(
-          (direction == Direction::Write ? extent_io.bytes_from_border(offset) : reinterpret_cast<intptr_t>(memory)) %
-          piece_) {}
+    : AlignedChunks(
+          nbytes, extent_io.piece_bytes(),
+          direction == Direction::Write ? extent_io.bytes_from_border(offset) : reinterpret_cast<intptr_t>(memory)),
+      extent_io_(extent_io),
+      direction_(direction),
+      offset_(offset),
+      memory_(static_cast<char *>(memory)) {}
 
-int64_t AdjacentChunks::count() const { return nbytes_ > 0 ? divide_up(before_ + nbytes_, piece_) : 0; }
-
-Status AdjacentChunks::move(int64_t number, int64_t *out_nbytes) {
-    const int64_t from = std::max<int64_t>(number * piece_ - before_, 0);
-    const int64_t to = std::min((number + 1) * piece_ - before_, nbytes_);
-    *out_nbytes = to - from;
-    return pass(memory_ + from, offset_ + from, to - from);
+Status AdjacentChunks::move_part(int64_t first, int64_t count, int64_t *out_nbytes) {
+    *out_nbytes = count;
+    return pass(extent_io_, direction_, memory_ + first, offset_ + first, count);
 }
 
 Slabs::Slabs(via_array *array, int64_t most_bytes) : array_(array), inner_bytes_(array->item_bytes()) {
@@ -149,11 +149,11 @@ Status SlabChunks::move(int64_t number, int64_t *out_nbytes) {
     VIA_TRY(make_dense(slab.get(), slab.get()->dtype, buffer.get(), dense.out()));
     *out_nbytes = slab.get()->nbytes();
     if (direction_ == Direction::Read) {
-        VIA_TRY(pass(buffer.get(), offset, *out_nbytes));
+        VIA_TRY(pass(extent_io_, direction_, buffer.get(), offset, *out_nbytes));
         return copy_singles(slab.get(), dense.get());
     }
     VIA_TRY(copy_singles(dense.get(), slab.get()));
-    return pass(buffer.get(), offset, *out_nbytes);
+    return pass(extent_io_, direction_, buffer.get(), offset, *out_nbytes);
 }
 
 Status parallel_io(IoChunks *chunks, int32_t threads, int64_t done_before, int64_t total, via_task *task) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/array/array.hpp"
+#include "core/base/rounding.hpp"
 #include "file/file_extents.hpp"
 
 namespace via {
@@ -21,38 +22,41 @@ protected:
     ~IoChunks() = default;
 };
 
-// Chunks of the extents of one file.
-class ExtentChunks : public IoChunks {
+// Chunks of bytes or elements that end at borders, `each` apart. The first begins `before` past a border.
+class AlignedChunks : public IoChunks {
 public:
-    ExtentChunks(ExtentIo &extent_io, Direction direction, int64_t offset)
-        : extent_io_(extent_io), direction_(direction), offset_(offset) {}
+    AlignedChunks(int64_t total, int64_t each, int64_t before) : total_(total), each_(each), before_(before % each) {}
 
-protected:
-    ~ExtentChunks() = default;
+    int64_t count() const final { return total_ > 0 ? divide_up(before_ + total_, each_) : 0; }
 
-    VIA_NODISCARD Status pass(char *memory, int64_t offset, int64_t nbytes) {
-        return direction_ == Direction::Read ? extent_io_.read(memory, offset, nbytes)
-                                             : extent_io_.write(memory, offset, nbytes);
+    VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) final {
+        const int64_t first = std::max<int64_t>(number * each_ - before_, 0);
+        return move_part(first, std::min((number + 1) * each_ - before_, total_) - first, out_nbytes);
     }
 
-    ExtentIo &extent_io_;
-    const Direction direction_;
-    const int64_t offset_;  // in the extents
+protected:
+    ~AlignedChunks() = default;
+
+private:
+    VIA_NODISCARD virtual Status move_part(int64_t first, int64_t count, int64_t *out_nbytes) = 0;
+
+    const int64_t total_;
+    const int64_t each_;
+    const int64_t before_;
 };
 
-// Chunks of adjacent memory.
-class AdjacentChunks final : public ExtentChunks {
+// Chunks of adjacent memory, at an offset in the extents of one file.
+class AdjacentChunks final : public AlignedChunks {
 public:
     AdjacentChunks(ExtentIo &extent_io, Direction direction, int64_t offset, void *memory, int64_t nbytes);
 
-    int64_t count() const override;
-    VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;
-
 private:
+    VIA_NODISCARD Status move_part(int64_t first, int64_t count, int64_t *out_nbytes) override;
+
+    ExtentIo &extent_io_;
+    const Direction direction_;
+    const int64_t offset_;
     char *const memory_;
-    const int64_t nbytes_;
-    const int64_t piece_;
-    const int64_t before_;  // from the last chunk border to the first byte
 };
 
 // Cuts a strided array of whole bytes into slabs, whose elements are adjacent in a row-major copy of it.
@@ -84,10 +88,12 @@ private:
 };
 
 // Slabs of an array, in row-major order in the file. Gathers and scatters each slab through a buffer.
-class SlabChunks final : public ExtentChunks {
+class SlabChunks final : public IoChunks {
 public:
     SlabChunks(ExtentIo &extent_io, Direction direction, int64_t offset, via_array *array, int64_t most_bytes)
-        : ExtentChunks(extent_io, direction, offset),
+        : extent_io_(extent_io),
+          direction_(direction),
+          offset_(offset),
           slabs_(array, most_bytes),
           buffers_(std::max(most_bytes, slabs_.slab_bytes())) {}
 
@@ -95,6 +101,9 @@ public:
     VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;
 
 private:
+    ExtentIo &extent_io_;
+    const Direction direction_;
+    const int64_t offset_;
     const Slabs slabs_;
     BufferPool buffers_;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "copy/swap_bytes.hpp"
-#include "core/system/pages.hpp"
 #include "cuda/convert_transfer.hpp"
 #include "file/file_conversion.hpp"
 #include "file/io_chunks.hpp"
@@ -114,33 +113,28 @@ private:
 };
 
 // Chunks of elements that end at borders of blocks in the file. Progress counts the bytes of the array.
-class ElementChunks final : public IoChunks {
+class ElementChunks final : public AlignedChunks {
 public:
     ElementChunks(FileElements &elements, const TransferConversion &conversion, const ExtentIo &extent_io,
                   Direction direction)
-        : elements_(elements),
+        : AlignedChunks(conversion.plan.loops().count,
+                        std::max<int64_t>(extent_io.piece_bytes() / conversion.file_item, 1),
+                        extent_io.bytes_from_border(0) / conversion.file_item),
+          elements_(elements),
           conversion_(conversion),
-          direction_(direction),
-          each_(std::max<int64_t>(extent_io.piece_bytes() / conversion.file_item, 1)),
-          before_(extent_io.bytes_from_border(0) / conversion.file_item % each_) {}
-
-    int64_t count() const override { return divide_up(before_ + conversion_.plan.loops().count, each_); }
-
-    VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override {
-        const int64_t first = std::max<int64_t>(number * each_ - before_, 0);
-        const int64_t last = std::min((number + 1) * each_ - before_, conversion_.plan.loops().count);
-        *out_nbytes = (last - first) * conversion_.array_item;
-        const ElementConversion &elements = conversion_.plan.elements();
-        return direction_ == Direction::Read ? elements_.read(elements, first, last - first)
-                                             : elements_.write(elements, first, last - first);
-    }
+          direction_(direction) {}
 
 private:
+    VIA_NODISCARD Status move_part(int64_t first, int64_t count, int64_t *out_nbytes) override {
+        *out_nbytes = count * conversion_.array_item;
+        const ElementConversion &elements = conversion_.plan.elements();
+        return direction_ == Direction::Read ? elements_.read(elements, first, count)
+                                             : elements_.write(elements, first, count);
+    }
+
     FileElements &elements_;
     const TransferConversion &conversion_;
     const Direction direction_;
-    const int64_t each_;    // elements of a chunk
-    const int64_t before_;  // from the last border to the first element
 };
 
 // Converts where that moves fewer bytes over the link; on the device, if both are as many.
