@@ -13,8 +13,6 @@ namespace {
 // Bytes that are read before they are converted: they stay in a core's cache.
 constexpr int64_t kReadBytes = int64_t{256} << 10;
 
-bool is_read(const RangeTransfer &transfer) { return transfer.direction == Direction::Read; }
-
 // The elements of the file, in the order of the loops.
 class FileElements final : public cuda::HostElements {
 public:
@@ -148,12 +146,12 @@ Status move_to_or_from_device(const RangeTransfer &transfer, FileElements &eleme
     convert.transfer = {plan.loops().dst,
                         plan.loops().src,
                         plan.loops().count * bytes_of(plan.elements().dst),
-                        is_read(transfer) ? device : host,
-                        is_read(transfer) ? host : device,
+                        transfer.is_read() ? device : host,
+                        transfer.is_read() ? host : device,
                         nullptr,
                         nullptr};
     const bool is_narrower = bytes_of(plan.elements().dst) < bytes_of(plan.elements().src);
-    convert.converts_first = is_read(transfer) ? is_narrower : cuda::is_no_wider(plan.elements());
+    convert.converts_first = transfer.is_read() ? is_narrower : cuda::is_no_wider(plan.elements());
     convert.host = &elements;
     return cuda::convert_io(convert, transfer.task, out_fence);
 }
@@ -164,8 +162,7 @@ Status move_converted(const RangeTransfer &transfer, Fence **out_fence) {
     FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
     ExtentIo extent_io(file_io, transfer.extents);
     VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
-    const int64_t nbytes = transfer.extents.nbytes;
-    const int32_t workers = is_read(transfer) ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
+    const int32_t workers = worker_count(transfer, extent_io);
     FileElements elements(*transfer.conversion, extent_io, workers);
     if (transfer.array->device_type == VIA_DEVICE_CUDA) {
         return move_to_or_from_device(transfer, elements, out_fence);

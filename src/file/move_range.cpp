@@ -25,8 +25,7 @@ Status move_host_range(const RangeTransfer &transfer) {
     FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, false);
     ExtentIo extent_io(file_io, transfer.extents);
     VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
-    const int32_t threads =
-        transfer.direction == Direction::Read ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
+    const int32_t threads = worker_count(transfer, extent_io);
     if (is_contiguous(array, VIA_ORDER_ROW_MAJOR)) {
         AdjacentChunks chunks(extent_io, transfer.direction, 0, array->data, nbytes);
         return parallel_io(&chunks, threads, 0, nbytes, transfer.task);
@@ -50,19 +49,12 @@ private:
     ExtentIo &extent_io_;
 };
 
-bool is_read(const RangeTransfer &transfer) { return transfer.direction == Direction::Read; }
-
 // Plans the copy between the array and a dense array in place of the range.
 Status plan_range(const RangeTransfer &transfer, via_array *dense, CopyPlan *out_plan) {
-    via_array *dst = is_read(transfer) ? transfer.array : dense;
-    via_array *src = is_read(transfer) ? dense : transfer.array;
+    via_array *dst = transfer.is_read() ? transfer.array : dense;
+    via_array *src = transfer.is_read() ? dense : transfer.array;
     VIA_TRY(normalise_copy(dst, src, &out_plan->loops));
     return make_transfer(out_plan->loops, dst, src, Ask::Never, &out_plan->transfer);
-}
-
-int32_t worker_count(const RangeTransfer &transfer, const ExtentIo &extent_io) {
-    const int64_t nbytes = transfer.extents.nbytes;
-    return is_read(transfer) ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
 }
 
 Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &copy, const cuda::StagedPlan &plan,
@@ -108,7 +100,7 @@ private:
         const int64_t offset = slabs_.offset(number);
         VIA_TRY(slabs_.view(number, slab.out()));
         VIA_TRY(make_dense(slab.get(), slab.get()->dtype, memory, dense.out()));
-        if (is_read(transfer_)) {
+        if (transfer_.is_read()) {
             VIA_TRY(pass(memory, offset, dense.get()->nbytes()));
             return copy_and_wait(slab.get(), dense.get());
         }
@@ -163,7 +155,7 @@ Status move_last_byte(const RangeTransfer &transfer, int32_t bits) {
     VIA_TRY(view_bytes(transfer.array, last, 1, there.out()));
     VIA_TRY(make_dense(there.get(), VIA_UINT8, &of_array, here.out()));
     VIA_TRY(copy_and_wait(here.get(), there.get()));
-    if (transfer.direction == Direction::Read) {
+    if (transfer.is_read()) {
         VIA_TRY(read_all(transfer.open, &of_file, offset, 1));
         copy_bits(&of_array, 0, &of_file, 0, bits);
         return copy_and_wait(there.get(), here.get());
