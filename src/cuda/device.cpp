@@ -48,9 +48,9 @@ void describe_peers(CUdevice device, TextBuffer *lines) {
     }
 }
 
-void describe_staging(int32_t device_id, via_device_properties *properties, TextBuffer *lines) {
+void describe_staging(via_device_properties *properties, TextBuffer *lines) {
     char why[160] = "";
-    properties->staging_bytes = ring_bytes(device_id, sizeof why, why);
+    properties->staging_bytes = ring_bytes(sizeof why, why);
     if (properties->staging_bytes == 0) {
         lines->add_line("staging of pageable memory: off, %s", why);
     } else {
@@ -151,7 +151,7 @@ Status describe_device(int32_t device_id, via_device_properties *out_properties)
     out_properties->total_bytes = static_cast<int64_t>(total);
     TextBuffer lines(out_properties->routes, sizeof out_properties->routes);
     lines.add_line("driver copies: on, CUDA %d.%d", driver().version / 1000, driver().version % 1000 / 10);
-    describe_staging(device_id, out_properties, &lines);
+    describe_staging(out_properties, &lines);
     describe_peers(device, &lines);
     describe_pool(device, &lines);
     describe_pageable(device, &lines);

@@ -169,7 +169,7 @@ void pages_that_are_not_there_yet_are_filled(void **) {
 void the_ring_is_counted_and_within_its_limit(void **) {
     assert_int_equal(via::cuda::prepare_ring(0), VIA_OK);
     char why[160] = "";
-    const int64_t most = via::cuda::ring_bytes(0, sizeof why, why);
+    const int64_t most = via::cuda::ring_bytes(sizeof why, why);
     assert_true(most > 0 && most <= 64 * kMiB);
     assert_int_equal(via::total(via::Counter::StagedBytes), most);
 }

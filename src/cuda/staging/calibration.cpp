@@ -360,7 +360,7 @@ Status read_entries(FILE *file, const char *path, Entry *out_entries, int32_t *o
 Status calibrate(int32_t device_id) {
     VIA_TRY(need_device("calibration", device_id));
     char why[160];
-    if (ring_bytes(device_id, sizeof why, why) == 0) {
+    if (ring_bytes(sizeof why, why) == 0) {
         return fail(VIA_ERROR_UNSUPPORTED, "nothing to calibrate: staging is off, %s", why);
     }
     Bench bench;

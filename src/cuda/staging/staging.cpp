@@ -150,7 +150,7 @@ StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_tas
 
 bool may_have_ring() {
     char why[160];
-    return ring_bytes(0, sizeof why, why) > 0;
+    return ring_bytes(sizeof why, why) > 0;
 }
 
 bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host) {
@@ -189,8 +189,7 @@ Status run_staged(const StagedCopy &copy, Fence **out_fence) {
 Status prepare_ring(int32_t device_id) {
     VIA_TRY(need_driver("a ring of staging slots"));
     find_ring_bytes();
-    char why[160];
-    if (ring_bytes(device_id, sizeof why, why) == 0) {
+    if (!may_have_ring()) {
         return VIA_OK;
     }
     const RelaxedCapture relaxed;
@@ -200,7 +199,7 @@ Status prepare_ring(int32_t device_id) {
     return VIA_OK;
 }
 
-int64_t ring_bytes(int32_t, int64_t capacity, char *out_why) {
+int64_t ring_bytes(int64_t capacity, char *out_why) {
     int64_t slot_bytes = 0;
     int32_t slot_count = 0;
     const int64_t most = most_ring_bytes();

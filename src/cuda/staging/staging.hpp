@@ -95,7 +95,7 @@ bool may_have_ring();
 VIA_NODISCARD Status prepare_ring(int32_t device_id);
 
 // Returns the most pinned memory that the ring of a device may have, or 0 with the reason in `out_why`.
-int64_t ring_bytes(int32_t device_id, int64_t capacity, char *out_why);
+int64_t ring_bytes(int64_t capacity, char *out_why);
 
 // Writes the shape of the route: "8 workers, 16 slots of up to 4096 KiB".
 void describe_ring(const StagedCopy &copy, TextBuffer *text);
