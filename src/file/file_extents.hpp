@@ -8,8 +8,8 @@
 
 namespace via {
 
-// Groups rows for reading: rows with small gaps are read together with the gaps, since that costs less. `call_bytes` are
-// those that could be read in the time that any read takes.
+// Groups rows for reading: rows with small gaps are read together with the gaps, since that costs less. `call_bytes`
+// are those that could be read in the time that any read takes.
 struct ExtentGroups {
     ExtentGroups(const FileExtents &extents, int64_t call_bytes);
     int64_t bytes[VIA_MAX_NDIM + 1];  // of all loops from this one on, without gaps

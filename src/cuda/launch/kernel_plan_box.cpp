@@ -98,7 +98,8 @@ TileTarget target_of(const Shape &shape, const BoxKind &kind) {
     const int64_t dst = whole(wanted, wanted >= 4 * kSectorBytes ? 4 * kSectorBytes : kSectorBytes);
     const int64_t more = begins_anywhere(shape, dst) ? kSectorBytes - shape.element : 0;
     const int64_t src = whole(std::min(std::sqrt(room / ratio), room / static_cast<double>(dst + more)), kSectorBytes);
-    return {dst + more, src, AnyBox::kBytes / kind.part / shape.element, AnyBox::kBytes / kind.part, TileFill::LongerRuns};
+    return {dst + more, src, AnyBox::kBytes / kind.part / shape.element, AnyBox::kBytes / kind.part,
+            TileFill::LongerRuns};
 }
 
 namespace {
