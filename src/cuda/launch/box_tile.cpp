@@ -458,9 +458,18 @@ struct Sharing {
     double cycles;
 };
 
-// Lists the threads of one sector, twice as many, and so on, the quickest first. Returns their count.
+// Returns the threads that store a sector of a run, or 128 bytes of a longer one across a link: a link carries what a
+// warp stores of one run in one request, and many small requests slowly.
+int64_t least_threads(const BoxTile &box) {
+    constexpr int64_t kRequest = 128;
+    const int64_t words = words_of(box, box.params.columns.count);
+    const bool is_long = box.shape->place == DstPlace::Peer && words * box.word >= kRequest;
+    return box.params.dense ? (is_long ? kRequest : kSectorBytes) / box.word : 1;
+}
+
+// Lists the least number of threads, twice as many, and so on, the quickest first. Returns their count.
 int32_t list_sharings(BoxTile *box, int64_t period, Sharing *out) {
-    const int64_t least = box->params.dense ? kSectorBytes / box->word : 1;
+    const int64_t least = least_threads(*box);
     int32_t count = 0;
     box->conflicts = 1;
     for (int64_t threads = least; threads <= AnyBox::kThreads; threads *= 2) {

@@ -53,8 +53,8 @@ double count_parts(const BoxTile &box) {
                : ends * static_cast<double>(box.tile.extent[axis]) / static_cast<double>(box.shape->axes[axis].extent);
 }
 
-// Estimates microseconds. Counts tiles cut short at the ends as whole ones.
-double cost_of(const BoxTile &box) {
+// Estimates microseconds within the device. Counts tiles cut short at the ends as whole ones.
+double cost_within(const BoxTile &box) {
     const BoxParams &params = box.params;
     const TileProblem problem{box.shape->axes, box.shape->ndim, box.shape->element, kSectorBytes};
     const double again =
@@ -68,6 +68,21 @@ double cost_of(const BoxTile &box) {
     const double entries = params.src_rows.count + params.columns.count + params.dst_rows.count;
     return kStart + entries * kEntry +
            combine({params.tiles * memory, params.tiles * cycles * kCycle / busy, turns * kTurn});
+}
+
+void describe_tile(const BoxTile &box, KernelPlan *plan) {
+    plan->route = KernelRoute::Box;
+    plan->element = plan->word = box.shape->element;
+    plan->tile[0] = box.tile.dst.span / box.shape->element;
+    plan->tile[1] = box.tile.src.span / box.shape->element;
+}
+
+// Estimates microseconds where dst is.
+double cost_of(const BoxTile &box) {
+    KernelPlan plan;
+    describe_tile(box, &plan);
+    plan.cost = cost_within(box);
+    return cost_where_stored(*box.shape, plan);
 }
 
 }  // namespace
@@ -181,10 +196,7 @@ void make_plan(const BoxTile &box, double cost, KernelPlan *plan) {
     plan->kernel = box_kernel(box.shape->element);
     plan->blocks = static_cast<uint32_t>(std::min<int64_t>(box.params.tiles, kBlocks));
     plan->params.box.blocks = plan->blocks;
-    plan->element = plan->word = box.shape->element;
-    plan->route = KernelRoute::Box;
-    plan->tile[0] = box.tile.dst.span / box.shape->element;
-    plan->tile[1] = box.tile.src.span / box.shape->element;
+    describe_tile(box, plan);
     plan->cost = cost;
 }
 
