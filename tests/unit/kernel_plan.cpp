@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "copy_support.hpp"
+#include "cuda/launch/kernel_cost.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
 #include "cuda/launch/kernel_plan_elements.hpp"
 #include "cuda/launch/kernel_plan_tiles.hpp"
@@ -157,6 +158,27 @@ void stores_to_another_device_begin_at_sectors(void **) {
     assert_int_equal(plan.params.elements.count, 11 * 542 * 100);
     assert_int_equal(plan.params.elements.each, 1);
     assert_int_equal(plan.blocks, via::divide_up(11 * 542 * 100, 256));
+}
+
+// Boxes are compared by what their stores take across the link, and a warp stores a long run by lines.
+void boxes_are_chosen_by_what_they_store_to_another_device(void **) {
+    const Loops copies[] = {Loops(1, {{1699, 1, 639 * 126}, {126, 1699, 1}, {639, 126 * 1699, 126}}),
+                            Loops(1, {{220, 1, 1}, {435, 220, 111 * 220}, {111, 435 * 220, 220}}),
+                            transpose(4095, 2049, 1), transpose(4095, 2049, 2)};
+    for (const Loops &copy : copies) {
+        Shape shape;
+        KernelPlan chosen;
+        KernelPlan other;
+        via::cuda::find_shape(copy.transfer, &shape);
+        shape.place = DstPlace::Peer;
+        assert_true(via::cuda::plan_box(shape, INFINITY, &chosen));
+        for (const via::cuda::BoxKind *kind = via::cuda::box_kinds; kind->part != 0; ++kind) {
+            assert_true(!via::cuda::plan_box_of(shape, *kind, &other) || chosen.cost <= other.cost);
+            assert_true(other.cost >= static_cast<double>(shape.nbytes) / via::cuda::kPeerBytes);
+        }
+        const auto &share = chosen.params.box.storing;
+        assert_true(4 * share.count < 128 || 4 * share.threads.divisor >= 128);
+    }
 }
 
 // Whatever the planners are, the copy is done by the plan that is estimated to take the least time.
@@ -412,6 +434,7 @@ int main() {
         cmocka_unit_test(small_copies_are_done_element_by_element),
         cmocka_unit_test(threads_walk_where_src_moves_least),
         cmocka_unit_test(stores_to_another_device_begin_at_sectors),
+        cmocka_unit_test(boxes_are_chosen_by_what_they_store_to_another_device),
         cmocka_unit_test(threads_number_a_part_of_an_axis),
         cmocka_unit_test(threads_number_rows_that_fill_blocks_together),
         cmocka_unit_test(two_to_four_channels_are_turned_in_registers),
