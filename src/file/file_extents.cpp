@@ -123,8 +123,12 @@ ExtentGroups::ExtentGroups(const FileExtents &extents, int64_t call_bytes) : lev
     cost = extents.nbytes / bytes[level] * (spans[level] + call_bytes);
 }
 
+// What is adjacent in the file needs no measurement.
 ExtentIo::ExtentIo(FileIo &file_io, const FileExtents &extents)
-    : io_(file_io), extents_(extents), cold_(extents, kColdCallBytes), cached_(extents, cached_call_bytes()) {}
+    : io_(file_io),
+      extents_(extents),
+      cold_(extents, kColdCallBytes),
+      cached_(extents, extents.ndim > 0 ? cached_call_bytes() : kColdCallBytes) {}
 
 Status ExtentIo::read(void *memory, int64_t offset, int64_t nbytes) {
     if (is_one()) {
