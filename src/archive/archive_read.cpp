@@ -43,7 +43,7 @@ struct Segment {
 };
 
 // A read under way. Holds what it needs of the archive, to which tensors may be added meanwhile.
-class ArchiveReader {
+class ArchiveReader final : public cuda::IoEndpoint {
 public:
     // Consumes no reference.
     ArchiveReader(via_archive *archive, via_array *buffer);
@@ -59,7 +59,7 @@ public:
     VIA_NODISCARD Status fetch_as_is(const Segment &segment, char *memory, int64_t first, int64_t nbytes);
 
     // Reads bytes of the buffer to memory. Fills gaps between tensors with zeros. Called by several threads.
-    VIA_NODISCARD Status fetch(char *memory, int64_t offset, int64_t nbytes);
+    VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes) override;
 
     int32_t workers() const;
 
@@ -275,7 +275,8 @@ Status ArchiveReader::fetch_group(const Group &group, char *memory, int64_t offs
     return VIA_OK;
 }
 
-Status ArchiveReader::fetch(char *memory, int64_t offset, int64_t nbytes) {
+Status ArchiveReader::read(void *to, int64_t offset, int64_t nbytes) {
+    auto *memory = static_cast<char *>(to);
     const int64_t end = offset + nbytes;
     const auto found = std::partition_point(segments_.begin(), segments_.end(),
                                             [&](const Segment &segment) { return segment.end() <= offset; });
@@ -310,7 +311,7 @@ public:
 private:
     VIA_NODISCARD Status move_part(int64_t first, int64_t count, int64_t *out_nbytes) override {
         *out_nbytes = count;
-        return reader_.fetch(memory_ + first, offset_ + first, count);
+        return reader_.read(memory_ + first, offset_ + first, count);
     }
 
     ArchiveReader &reader_;
@@ -322,21 +323,6 @@ Status ArchiveReader::move_to_host(via_task *task) {
     BufferChunks chunks(*this, static_cast<char *>(buffer_->data), 0, buffer_->size);
     return parallel_io(&chunks, workers(), 0, buffer_->size, task);
 }
-
-// The buffer as an endpoint of the staging pipeline.
-class ArchiveEndpoint final : public cuda::IoEndpoint {
-public:
-    explicit ArchiveEndpoint(ArchiveReader &reader) : reader_(reader) {}
-    Status read(void *slot, int64_t offset, int64_t nbytes) override {
-        return reader_.fetch(static_cast<char *>(slot), offset, nbytes);
-    }
-    Status write(const void *, int64_t, int64_t) override {
-        return fail(VIA_ERROR_INTERNAL, "an archive is written; expected a read");
-    }
-
-private:
-    ArchiveReader &reader_;
-};
 
 Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
     if (device_place_ == 0) {
@@ -354,9 +340,8 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
     if (!cuda::can_stage_io(plan.transfer, &staged)) {
         return bounce(0, device_place_, task);
     }
-    ArchiveEndpoint endpoint(*this);
     return cuda::transfer_io(
-        {&plan.transfer, &endpoint, workers(), segments_.empty() ? 0 : segments_[0].offset % kBorder, task, staged},
+        {&plan.transfer, this, workers(), segments_.empty() ? 0 : segments_[0].offset % kBorder, task, staged},
         out_fence);
 }
 
@@ -381,10 +366,6 @@ public:
             }
         }
         return VIA_OK;
-    }
-
-    Status write(const void *, int64_t, int64_t) override {
-        return fail(VIA_ERROR_INTERNAL, "an archive is written; expected a read");
     }
 
 private:

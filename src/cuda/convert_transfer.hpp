@@ -18,18 +18,15 @@
 
 namespace via::cuda {
 
-// The host's part: elements of its memory, or of a file. Several threads of the library call it at a time.
-class HostElements {
-public:
-    // Make packed elements of elements first to first + count - 1 of the loops, and the reverse.
-    VIA_NODISCARD virtual Status pack(const ElementLoops &loops, const ElementConversion &elements, int64_t first,
-                                      int64_t count, void *packed) = 0;
-    VIA_NODISCARD virtual Status unpack(const ElementLoops &loops, const ElementConversion &elements, int64_t first,
-                                        int64_t count, const void *packed) = 0;
-    virtual int32_t workers() const = 0;
-
-protected:
-    ~HostElements() = default;
+// What is done to elements before they cross a link, and after; one of both changes nothing.
+struct LinkConversion {
+    LinkConversion(const ElementConversion &elements, bool converts_first)
+        : bytes(bytes_of(converts_first ? elements.dst : elements.src)),
+          before(converts_first ? elements : unchanged(bytes)),
+          after(converts_first ? unchanged(bytes) : elements) {}
+    int32_t bytes;  // of an element that crosses
+    ElementConversion before;
+    ElementConversion after;
 };
 
 struct ConvertTransfer {
@@ -37,13 +34,19 @@ struct ConvertTransfer {
     ElementLoops loops;  // in the order of the host's memory, if one side is pageable, otherwise of dst
     ElementConversion elements;
     bool converts_first;  // before elements cross a link
-    HostElements *host;
+    IoEndpoint *host;     // the host's part: reads and writes elements as they cross
+    int32_t workers;      // threads that do so; 0: one for each CPU
+
+    LinkConversion link() const { return {elements, converts_first}; }
 };
 
 // Returns whether elements that are converted before they cross a link are no wider there.
 constexpr bool is_no_wider(const ElementConversion &elements) {
     return bytes_of(elements.dst) <= bytes_of(elements.src);
 }
+
+// Returns the conversion of elements that cross as the narrower ones.
+inline LinkConversion link_of(const ElementConversion &elements) { return {elements, is_no_wider(elements)}; }
 
 // Refuses what the functions below would refuse, and loads kernels. Errors: as transfer_on; VIA_ERROR_UNSUPPORTED
 // without kernels.

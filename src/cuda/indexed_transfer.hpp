@@ -18,7 +18,7 @@
 #pragma once
 
 #include "core/layout/converted_rows.hpp"
-#include "cuda/transfer.hpp"
+#include "cuda/io_endpoint.hpp"
 
 namespace via::cuda {
 
@@ -28,12 +28,8 @@ struct IndexedTransfer {
     IndexedRows rows;
     via_array *dst_index;  // of lists in the device's memory, which are waited for and held; otherwise nullptr
     via_array *src_index;
-    void (*pack)(const IndexedRows &rows, int64_t offset, int64_t nbytes, char *packed);
-    void (*unpack)(const IndexedRows &rows, int64_t offset, int64_t nbytes, const char *packed);
-    // Of rows that are converted, whose lists are in host memory: the rows, and the host's part.
-    const ConvertedRows *converted;
-    void (*pack_converted)(const ConvertedRows &rows, int64_t offset, int64_t nbytes, char *packed);
-    void (*unpack_converted)(const ConvertedRows &rows, int64_t offset, int64_t nbytes, const char *packed);
+    const ConvertedRows *converted;  // if rows are, their lists are in host memory; otherwise nullptr
+    IoEndpoint *host;                // the host's part: reads and writes rows as they cross
 };
 
 // Where kernels read lists of host memory from. Serves one copy, which may run many times.

@@ -11,7 +11,9 @@ namespace via::cuda {
 class IoEndpoint {
 public:
     VIA_NODISCARD virtual Status read(void *slot, int64_t offset, int64_t nbytes) = 0;
-    VIA_NODISCARD virtual Status write(const void *slot, int64_t offset, int64_t nbytes) = 0;
+    VIA_NODISCARD virtual Status write(const void * /*slot*/, int64_t /*offset*/, int64_t /*nbytes*/) {
+        return fail(VIA_ERROR_INTERNAL, "an endpoint that is only read is written; expected a read");
+    }
 
 protected:
     ~IoEndpoint() = default;

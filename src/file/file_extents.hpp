@@ -3,6 +3,7 @@
 #pragma once
 
 #include "copy/plan.hpp"
+#include "cuda/io_endpoint.hpp"
 #include "file/file_io.hpp"
 #include "file/window.hpp"
 
@@ -18,14 +19,14 @@ struct ExtentGroups {
     int64_t cost;                     // of all rows, in bytes of a contiguous read
 };
 
-class ExtentIo {
+class ExtentIo final : public cuda::IoEndpoint {
 public:
     ExtentIo(FileIo &file_io, const FileExtents &extents);
     ExtentIo(const ExtentIo &) = delete;
     ExtentIo &operator=(const ExtentIo &) = delete;
 
-    VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes);
-    VIA_NODISCARD Status write(const void *memory, int64_t offset, int64_t nbytes);
+    VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes) override;
+    VIA_NODISCARD Status write(const void *memory, int64_t offset, int64_t nbytes) override;
     VIA_NODISCARD Status prepare_write();
 
     int32_t readers(int64_t offset, int64_t nbytes) const;

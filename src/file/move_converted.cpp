@@ -14,10 +14,10 @@ namespace {
 constexpr int64_t kReadBytes = int64_t{256} << 10;
 
 // The elements of the file, in the order of the loops.
-class FileElements final : public cuda::HostElements {
+class FileElements final : public cuda::IoEndpoint {
 public:
-    FileElements(const TransferConversion &conversion, ExtentIo &extent_io, int32_t workers)
-        : conversion_(conversion), io_(extent_io), workers_(workers) {}
+    FileElements(const TransferConversion &conversion, ExtentIo &extent_io, bool converts_first)
+        : conversion_(conversion), io_(extent_io), link_(conversion.plan.elements(), converts_first) {}
 
     int64_t file_bytes(int64_t elements) const { return elements * conversion_.file_item; }
 
@@ -42,38 +42,39 @@ public:
         });
     }
 
-    Status pack(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
-                void *packed) override {
-        const int64_t item = bytes_of(elements.dst);
-        if (changes_nothing(elements) && item == conversion_.file_item) {
+    // Read and write elements as they cross the link of a device.
+    Status read(void *packed, int64_t offset, int64_t nbytes) override {
+        const int64_t item = link_.bytes;
+        const int64_t first = offset / item;
+        const int64_t count = nbytes / item;
+        if (changes_nothing(link_.before) && item == conversion_.file_item) {
             return io_.read(packed, file_bytes(first), file_bytes(count));
         }
         Buffer buffer(io_.buffers());
         VIA_TRY(buffer.acquire());
         return in_parts(first, count, kReadBytes, [&](int64_t at, int64_t some) {
             VIA_TRY(io_.read(buffer.get(), file_bytes(at), file_bytes(some)));
-            convert_to_packed(with_src(loops, buffer.get(), at), elements, at, some,
+            convert_to_packed(with_src(conversion_.plan.loops(), buffer.get(), at), link_.before, at, some,
                               static_cast<char *>(packed) + (at - first) * item);
             return VIA_OK;
         });
     }
 
-    Status unpack(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
-                  const void *packed) override {
-        const int64_t item = bytes_of(elements.src);
-        if (changes_nothing(elements) && item == conversion_.file_item && conversion_.swapped_after == 1) {
+    Status write(const void *packed, int64_t offset, int64_t nbytes) override {
+        const int64_t item = link_.bytes;
+        const int64_t first = offset / item;
+        const int64_t count = nbytes / item;
+        if (changes_nothing(link_.after) && item == conversion_.file_item && conversion_.swapped_after == 1) {
             return io_.write(packed, file_bytes(first), file_bytes(count));
         }
         Buffer buffer(io_.buffers());
         VIA_TRY(buffer.acquire());
         return in_parts(first, count, io_.buffers().nbytes(), [&](int64_t at, int64_t some) {
-            convert_from_packed(with_dst(loops, buffer.get(), at), elements, at, some,
+            convert_from_packed(with_dst(conversion_.plan.loops(), buffer.get(), at), link_.after, at, some,
                                 static_cast<const char *>(packed) + (at - first) * item);
             return write_converted(buffer.get(), at, some);
         });
     }
-
-    int32_t workers() const override { return workers_; }
 
 private:
     // Put a buffer in place of the file from element `first` on.
@@ -107,7 +108,7 @@ private:
 
     const TransferConversion &conversion_;
     ExtentIo &io_;
-    const int32_t workers_;
+    const cuda::LinkConversion link_;
 };
 
 // Chunks of elements that end at borders of blocks in the file. Progress counts the bytes of the array.
@@ -136,7 +137,13 @@ private:
 };
 
 // Converts where that moves fewer bytes over the link; on the device, if both are as many.
-Status move_to_or_from_device(const RangeTransfer &transfer, FileElements &elements, Fence **out_fence) {
+bool converts_first(const RangeTransfer &transfer) {
+    const ElementConversion &elements = transfer.conversion->plan.elements();
+    return transfer.is_read() ? bytes_of(elements.dst) < bytes_of(elements.src) : cuda::is_no_wider(elements);
+}
+
+Status move_to_or_from_device(const RangeTransfer &transfer, FileElements &elements, int32_t workers,
+                              Fence **out_fence) {
     const ElementPlan &plan = transfer.conversion->plan;
     const cuda::Side device{VIA_DEVICE_CUDA, transfer.array->device_id};
     const cuda::Side host{VIA_DEVICE_CPU, 0};
@@ -150,9 +157,9 @@ Status move_to_or_from_device(const RangeTransfer &transfer, FileElements &eleme
                         transfer.is_read() ? host : device,
                         nullptr,
                         nullptr};
-    const bool is_narrower = bytes_of(plan.elements().dst) < bytes_of(plan.elements().src);
-    convert.converts_first = transfer.is_read() ? is_narrower : cuda::is_no_wider(plan.elements());
+    convert.converts_first = converts_first(transfer);
     convert.host = &elements;
+    convert.workers = workers;
     return cuda::convert_io(convert, transfer.task, out_fence);
 }
 
@@ -163,9 +170,9 @@ Status move_converted(const RangeTransfer &transfer, Fence **out_fence) {
     ExtentIo extent_io(file_io, transfer.extents);
     VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
     const int32_t workers = worker_count(transfer, extent_io);
-    FileElements elements(*transfer.conversion, extent_io, workers);
+    FileElements elements(*transfer.conversion, extent_io, converts_first(transfer));
     if (transfer.array->device_type == VIA_DEVICE_CUDA) {
-        return move_to_or_from_device(transfer, elements, out_fence);
+        return move_to_or_from_device(transfer, elements, workers, out_fence);
     }
     ElementChunks chunks(elements, *transfer.conversion, extent_io, transfer.direction);
     return parallel_io(&chunks, workers, 0, transfer.array->nbytes(), transfer.task);

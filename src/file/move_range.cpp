@@ -8,7 +8,6 @@
 #include "copy/normalise.hpp"
 #include "copy/submit.hpp"
 #include "core/async/task.hpp"
-#include "cuda/io_endpoint.hpp"
 #include "file/io_chunks.hpp"
 #include "file/move_converted.hpp"
 #include "file/read_write.hpp"
@@ -36,19 +35,6 @@ Status move_host_range(const RangeTransfer &transfer) {
 
 // ---- Device memory: through the ring of pinned slots, or a buffer at a time.
 
-// The extents of a file as an endpoint of the staging pipeline.
-class FileEndpoint final : public cuda::IoEndpoint {
-public:
-    explicit FileEndpoint(ExtentIo &extent_io) : extent_io_(extent_io) {}
-    Status read(void *slot, int64_t offset, int64_t nbytes) override { return extent_io_.read(slot, offset, nbytes); }
-    Status write(const void *slot, int64_t offset, int64_t nbytes) override {
-        return extent_io_.write(slot, offset, nbytes);
-    }
-
-private:
-    ExtentIo &extent_io_;
-};
-
 // Plans the copy between the array and a dense array in place of the range.
 Status plan_range(const RangeTransfer &transfer, via_array *dense, CopyPlan *out_plan) {
     via_array *dst = transfer.is_read() ? transfer.array : dense;
@@ -63,8 +49,7 @@ Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &co
     FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
     ExtentIo extent_io(file_io, transfer.extents);
     VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
-    FileEndpoint endpoint(extent_io);
-    return cuda::transfer_io({&copy, &endpoint, worker_count(transfer, extent_io),
+    return cuda::transfer_io({&copy, &extent_io, worker_count(transfer, extent_io),
                               extent_io.bytes_from_border(0) % kBorder, transfer.task, plan},
                              out_fence);
 }

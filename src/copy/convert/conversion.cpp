@@ -10,7 +10,6 @@
 #include "copy/explain.hpp"
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
-#include "core/system/thread_count.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 
@@ -25,20 +24,6 @@ cuda::Side side_of(via_array *array, via_array *other) {
 }
 
 }  // namespace
-
-Status MemoryElements::pack(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
-                            void *packed) {
-    convert_to_packed(loops, elements, first, count, packed);
-    return VIA_OK;
-}
-
-Status MemoryElements::unpack(const ElementLoops &loops, const ElementConversion &elements, int64_t first,
-                              int64_t count, const void *packed) {
-    convert_from_packed(loops, elements, first, count, packed);
-    return VIA_OK;
-}
-
-int32_t MemoryElements::workers() const { return num_threads(); }
 
 Conversion::Conversion(via_array *dst, via_array *src) : dst_(dst), src_(src) {
     retain_array(dst);
@@ -79,8 +64,20 @@ Status Conversion::find_route(const via_convert_options &options) {
         transfer.src = transfer_.loops.src;
     }
     transfer_.converts_first = cuda::is_no_wider(transfer_.elements);
-    transfer_.host = &memory_;
+    transfer_.host = this;
     return cuda::check_convert(transfer_);
+}
+
+Status Conversion::read(void *slot, int64_t offset, int64_t nbytes) {
+    const cuda::LinkConversion link = transfer_.link();
+    convert_to_packed(transfer_.loops, link.before, offset / link.bytes, nbytes / link.bytes, slot);
+    return VIA_OK;
+}
+
+Status Conversion::write(const void *slot, int64_t offset, int64_t nbytes) {
+    const cuda::LinkConversion link = transfer_.link();
+    convert_from_packed(transfer_.loops, link.after, offset / link.bytes, nbytes / link.bytes, slot);
+    return VIA_OK;
 }
 
 // Waits on the host for everything before.

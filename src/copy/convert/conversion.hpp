@@ -9,17 +9,7 @@
 
 namespace via {
 
-// Elements of the host's memory, that pass through the ring of a device.
-class MemoryElements final : public cuda::HostElements {
-public:
-    VIA_NODISCARD Status pack(const ElementLoops &loops, const ElementConversion &elements, int64_t first,
-                              int64_t count, void *packed) override;
-    VIA_NODISCARD Status unpack(const ElementLoops &loops, const ElementConversion &elements, int64_t first,
-                                int64_t count, const void *packed) override;
-    int32_t workers() const override;
-};
-
-class Conversion final : public PlannedCopy {
+class Conversion final : public PlannedCopy, cuda::IoEndpoint {
 public:
     Conversion(via_array *dst, via_array *src);
     ~Conversion() override;
@@ -44,12 +34,15 @@ private:
     VIA_NODISCARD Status find_route(const via_convert_options &options);
     VIA_NODISCARD Status await_before(via_stream *stream) const;
 
+    // The host's part of a conversion that involves a device: elements as they cross the link.
+    VIA_NODISCARD Status read(void *slot, int64_t offset, int64_t nbytes) override;
+    VIA_NODISCARD Status write(const void *slot, int64_t offset, int64_t nbytes) override;
+
     via_array *const dst_;
     via_array *const src_;
     bool is_empty_ = false;
     bool on_host_ = false;
     ElementPlan elements_;
-    MemoryElements memory_;
     cuda::ConvertTransfer transfer_{};
 };
 

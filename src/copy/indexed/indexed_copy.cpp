@@ -13,6 +13,7 @@
 #include "core/array/view.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/layout/casting.hpp"
+#include "cuda/convert_transfer.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 
@@ -191,10 +192,6 @@ Status IndexedCopy::find_route() {
                           rows_.axes,
                           nullptr};
     VIA_TRY(cuda::find_sides(&transfer_.transfer));
-    transfer_.pack = pack_rows;
-    transfer_.unpack = unpack_rows;
-    transfer_.pack_converted = pack_converted_rows;
-    transfer_.unpack_converted = unpack_converted_rows;
     const bool device = cuda::has_device(transfer_.transfer);
     if (device && route_ == Route::Bits) {
         return fail(VIA_ERROR_UNSUPPORTED,
@@ -246,6 +243,7 @@ void IndexedCopy::set_rows() {
     transfer_.rows = rows_;
     converted_.rows = rows_;
     transfer_.converted = converted();
+    transfer_.host = this;
 }
 
 // Rows of one array may be copied to others of it if all numbers are known.
@@ -329,6 +327,26 @@ Status IndexedCopy::with_fetched(const Run &run) {
         VIA_TRY(cuda::make_index_table(&fetched.table_));
     }
     return run(&fetched);
+}
+
+Status IndexedCopy::read(void *slot, int64_t offset, int64_t nbytes) {
+    auto *packed = static_cast<char *>(slot);
+    if (elements_ != nullptr) {
+        pack_converted_rows(converted_.with(cuda::link_of(converted_.elements).before), offset, nbytes, packed);
+    } else {
+        pack_rows(rows_, offset, nbytes, packed);
+    }
+    return VIA_OK;
+}
+
+Status IndexedCopy::write(const void *slot, int64_t offset, int64_t nbytes) {
+    const auto *packed = static_cast<const char *>(slot);
+    if (elements_ != nullptr) {
+        unpack_converted_rows(converted_.with(cuda::link_of(converted_.elements).after), offset, nbytes, packed);
+    } else {
+        unpack_rows(rows_, offset, nbytes, packed);
+    }
+    return VIA_OK;
 }
 
 void IndexedCopy::run_on_host() {

@@ -11,7 +11,7 @@
 
 namespace via {
 
-class IndexedCopy final : public PlannedCopy {
+class IndexedCopy final : public PlannedCopy, cuda::IoEndpoint {
 public:
     // Checks everything but numbers on a device. Reads lists of host memory.
     VIA_NODISCARD static Status make(const IndexedArguments &arguments, PlannedCopy **out_copy);
@@ -49,6 +49,10 @@ private:
     VIA_NODISCARD Status await_all() const;
     VIA_NODISCARD Status await_before(via_stream *stream) const;
     void run_on_host();
+
+    // The host's part of a copy that involves a device: rows as they cross the link.
+    VIA_NODISCARD Status read(void *slot, int64_t offset, int64_t nbytes) override;
+    VIA_NODISCARD Status write(const void *slot, int64_t offset, int64_t nbytes) override;
 
     // Runs the copy with lists that were fetched from a device for this run.
     template <class Run>

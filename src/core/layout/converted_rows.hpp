@@ -17,6 +17,9 @@ struct ConvertedRows {
 
     // Returns rows first to first + count - 1.
     ConvertedRows part(int64_t first, int64_t count) const { return {part_of(rows, first, count), row, elements}; }
+
+    // Returns the same rows with another conversion.
+    ConvertedRows with(const ElementConversion &other) const { return {rows, row, other}; }
 };
 
 // The side of a conversion whose elements come from one array, or go to one.

@@ -33,46 +33,12 @@ Status launch_part(const Transfer &transfer, const ElementLoops &loops, const El
 class PackedElements final : public PackedItems {
 public:
     explicit PackedElements(const ConvertTransfer &transfer)
-        : PackedItems(transfer.loops.count, link_bytes(transfer)), transfer_(transfer) {
-        const bool first = transfer.converts_first;
-        before_ = first ? transfer.elements : unchanged(link_bytes(transfer));
-        after_ = first ? unchanged(link_bytes(transfer)) : transfer.elements;
-    }
-
-    Status pack(int64_t first, int64_t, int64_t offset, int64_t nbytes, char *packed) override {
-        return transfer_.host->pack(transfer_.loops, before_, first + offset / item_bytes(), nbytes / item_bytes(),
-                                    packed);
-    }
-
-    Status unpack(int64_t first, int64_t, int64_t offset, int64_t nbytes, const char *packed) override {
-        return transfer_.host->unpack(transfer_.loops, after_, first + offset / item_bytes(), nbytes / item_bytes(),
-                                      packed);
-    }
-
-    int32_t workers() const override { return transfer_.host->workers(); }
+        : PackedItems(transfer.transfer, transfer.loops.count, transfer.link().bytes, transfer.host, transfer.workers),
+          transfer_(transfer),
+          link_(transfer.link()) {}
 
     Status copy_on_device(const ResolvedStream &stream) override {
         return launch_part(transfer_.transfer, transfer_.loops, transfer_.elements, stream);
-    }
-
-    Status pack_on_device(int64_t first, int64_t count, char *packed, const ResolvedStream &stream) override {
-        Status status = VIA_OK;
-        for_each_box(transfer_.loops, first, count, [&](const ElementLoops &box) {
-            const ElementLoops loops = packed_to(box, packed, item_bytes());
-            packed += box.count * item_bytes();
-            status = status == VIA_OK ? launch_part(with_src_only(transfer_.transfer), loops, before_, stream) : status;
-        });
-        return status;
-    }
-
-    Status unpack_on_device(int64_t first, int64_t count, const char *packed, const ResolvedStream &stream) override {
-        Status status = VIA_OK;
-        for_each_box(transfer_.loops, first, count, [&](const ElementLoops &box) {
-            const ElementLoops loops = unpacked_from(box, packed, item_bytes());
-            packed += box.count * item_bytes();
-            status = status == VIA_OK ? launch_part(with_dst_only(transfer_.transfer), loops, after_, stream) : status;
-        });
-        return status;
     }
 
     char *packed_array() const override {
@@ -92,18 +58,39 @@ public:
     }
 
 private:
-    static int32_t link_bytes(const ConvertTransfer &transfer) {
-        return bytes_of(transfer.converts_first ? transfer.elements.dst : transfer.elements.src);
+    Status pack_items(int64_t first, int64_t count, char *packed, const ResolvedStream &stream) override {
+        return launch_boxes(first, count, [&](const ElementLoops &box, int64_t at) {
+            return launch_part(with_src_only(reached()), packed_to(box, packed + at, item_bytes()), link_.before,
+                               stream);
+        });
+    }
+
+    Status unpack_items(int64_t first, int64_t count, const char *packed, const ResolvedStream &stream) override {
+        return launch_boxes(first, count, [&](const ElementLoops &box, int64_t at) {
+            return launch_part(with_dst_only(reached()), unpacked_from(box, packed + at, item_bytes()), link_.after,
+                               stream);
+        });
+    }
+
+    // Launches each box with the offset of its packed bytes.
+    template <class Launch>
+    Status launch_boxes(int64_t first, int64_t count, const Launch &launch) const {
+        Status status = VIA_OK;
+        int64_t at = 0;
+        for_each_box(transfer_.loops, first, count, [&](const ElementLoops &box) {
+            status = status == VIA_OK ? launch(box, at) : status;
+            at += box.count * item_bytes();
+        });
+        return status;
     }
 
     const ConvertTransfer &transfer_;
-    ElementConversion before_;
-    ElementConversion after_;
+    const LinkConversion link_;
 };
 
 Status enqueue(const ConvertTransfer &transfer, const ResolvedStream &stream, via_task *task) {
     PackedElements elements(transfer);
-    return enqueue_items(transfer.transfer, elements, stream, task);
+    return enqueue_items(elements, stream, task);
 }
 
 // The graph holds both arrays.
@@ -164,7 +151,7 @@ Status convert_io(const ConvertTransfer &transfer, via_task *task, Fence **out_f
     const RelaxedCapture relaxed;
     VIA_TRY(prepare_kernel(transfer.transfer, stream));
     PackedElements elements(transfer);
-    VIA_TRY(end_failed(stage_items(transfer.transfer, elements, stream, task), stream));
+    VIA_TRY(end_failed(stage_items(elements, stream, task), stream));
     return record_or_wait(stream, out_fence);
 }
 
@@ -173,9 +160,9 @@ namespace {
 // Converts what a chunk has of each part.
 class JoinedParts final : public DevicePart {
 public:
-    JoinedParts(const JoinedConversion &joined, const Transfer &reached) : joined_(joined), reached_(reached) {}
+    JoinedParts(const JoinedConversion &joined, const Transfer &reached) : DevicePart(reached), joined_(joined) {}
 
-    Status send(const void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
+    Status unpack(const void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
         const auto *end = joined_.parts + joined_.part_count;
         const auto *part = std::upper_bound(joined_.parts, end, offset, [](int64_t at, const auto &each) {
             return at < each.offset + each.count * each.src_step;
@@ -186,11 +173,9 @@ public:
         return VIA_OK;
     }
 
-    Status fetch(void *, int64_t, int64_t, const ResolvedStream &) override {
-        return fail(VIA_ERROR_INTERNAL, "joined conversions go to a device; expected no fetch");
+    Status pack(void *, int64_t, int64_t, const ResolvedStream &) override {
+        return fail(VIA_ERROR_INTERNAL, "joined conversions go to a device; expected no packing");
     }
-
-    const Transfer &reached() const override { return reached_; }
 
 private:
     Status convert(const JoinedConversion::Part &part, const char *packed, int64_t offset, int64_t nbytes,
@@ -204,11 +189,10 @@ private:
         loops.count = last - first;
         loops.ndim = 1;
         loops.axes[0] = {last - first, bytes_of(part.elements.dst), item};
-        return launch_part(reached_, loops, part.elements, stream);
+        return launch_part(reached(), loops, part.elements, stream);
     }
 
     const JoinedConversion &joined_;
-    const Transfer &reached_;
 };
 
 }  // namespace

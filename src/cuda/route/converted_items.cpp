@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/system/thread_count.hpp"
-#include "cuda/convert_transfer.hpp"
 #include "cuda/launch/convert_kernel.hpp"
 #include "cuda/launch/indexed_kernel.hpp"
 #include "cuda/launch/kernel_copy.hpp"
@@ -14,28 +12,6 @@ namespace {
 
 // Rows that a device brings together at a time: enough to keep it busy, in little memory.
 constexpr int64_t kPartBytes = int64_t{32} << 20;
-
-int32_t link_bytes(const ElementConversion &elements) {
-    return std::min(bytes_of(elements.dst), bytes_of(elements.src));
-}
-
-ConvertedRows with_lists(const ConvertedRows &given, const IndexedRows &reached) {
-    ConvertedRows rows = given;
-    rows.rows = reached;
-    return rows;
-}
-
-ConvertedRows with_elements(const ConvertedRows &given, const ElementConversion &elements) {
-    return {given.rows, given.row, elements};
-}
-
-ConvertedRows before_link(const ConvertedRows &rows) {
-    return is_no_wider(rows.elements) ? rows : with_elements(rows, unchanged(link_bytes(rows.elements)));
-}
-
-ConvertedRows after_link(const ConvertedRows &rows) {
-    return is_no_wider(rows.elements) ? with_elements(rows, unchanged(link_bytes(rows.elements))) : rows;
-}
 
 Status launch_rows(const Transfer &transfer, const IndexedRows &rows, const ResolvedStream &stream) {
     return launch_where_reached(transfer, stream,
@@ -120,35 +96,21 @@ Status move_rows(const Transfer &transfer, const ConvertedRows &rows, const char
 }  // namespace
 
 ConvertedItems::ConvertedItems(const IndexedTransfer &transfer, const IndexedRows &reached)
-    : PackedItems(reached.count, transfer.converted->row.count * link_bytes(transfer.converted->elements)),
-      transfer_(transfer),
-      whole_(with_lists(*transfer.converted, reached)),
-      before_(before_link(whole_)),
-      after_(after_link(whole_)) {}
-
-Status ConvertedItems::pack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, char *packed) {
-    transfer_.pack_converted(before_link(*transfer_.converted).part(first, count), offset, nbytes, packed);
-    return VIA_OK;
-}
-
-Status ConvertedItems::unpack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, const char *packed) {
-    transfer_.unpack_converted(after_link(*transfer_.converted).part(first, count), offset, nbytes, packed);
-    return VIA_OK;
-}
-
-int32_t ConvertedItems::workers() const { return num_threads(); }
+    : PackedItems(transfer.transfer, reached.count,
+                  transfer.converted->row.count * link_of(transfer.converted->elements).bytes, transfer.host),
+      link_(link_of(transfer.converted->elements)),
+      rows_{reached, transfer.converted->row, transfer.converted->elements} {}
 
 Status ConvertedItems::copy_on_device(const ResolvedStream &stream) {
-    return move_rows(transfer_.transfer, whole_, nullptr, nullptr, stream);
+    return move_rows(reached(), rows_, nullptr, nullptr, stream);
 }
 
-Status ConvertedItems::pack_on_device(int64_t first, int64_t count, char *packed, const ResolvedStream &stream) {
-    return move_rows(with_src_only(transfer_.transfer), before_.part(first, count), nullptr, packed, stream);
+Status ConvertedItems::pack_items(int64_t first, int64_t count, char *packed, const ResolvedStream &stream) {
+    return move_rows(with_src_only(reached()), rows_.with(link_.before).part(first, count), nullptr, packed, stream);
 }
 
-Status ConvertedItems::unpack_on_device(int64_t first, int64_t count, const char *packed,
-                                        const ResolvedStream &stream) {
-    return move_rows(with_dst_only(transfer_.transfer), after_.part(first, count), packed, nullptr, stream);
+Status ConvertedItems::unpack_items(int64_t first, int64_t count, const char *packed, const ResolvedStream &stream) {
+    return move_rows(with_dst_only(reached()), rows_.with(link_.after).part(first, count), packed, nullptr, stream);
 }
 
 }  // namespace via::cuda

@@ -2,7 +2,6 @@
 
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
-#include "core/system/thread_count.hpp"
 #include "cuda/launch/indexed_kernel.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/module.hpp"
@@ -30,39 +29,26 @@ Status launch_part(const Transfer &transfer, const IndexedRows &rows, uint64_t f
 // The rows, packed one after the other.
 class PackedRows final : public PackedItems {
 public:
-    PackedRows(const IndexedTransfer &transfer, const IndexedRows &reached, uint64_t fault)
-        : PackedItems(reached.count, reached.row_bytes), transfer_(transfer), reached_(reached), fault_(fault) {}
-
-    Status pack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, char *packed) override {
-        transfer_.pack(via::part_of(transfer_.rows, first, count), offset, nbytes, packed);
-        return VIA_OK;
-    }
-
-    Status unpack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, const char *packed) override {
-        transfer_.unpack(via::part_of(transfer_.rows, first, count), offset, nbytes, packed);
-        return VIA_OK;
-    }
-
-    int32_t workers() const override { return num_threads(); }
+    PackedRows(const IndexedTransfer &transfer, const IndexedRows &rows, uint64_t fault)
+        : PackedItems(transfer.transfer, rows.count, rows.row_bytes, transfer.host), rows_(rows), fault_(fault) {}
 
     Status copy_on_device(const ResolvedStream &stream) override {
-        return launch_part(transfer_.transfer, reached_, fault_, stream);
-    }
-
-    Status pack_on_device(int64_t first, int64_t count, char *packed, const ResolvedStream &stream) override {
-        const IndexedRows rows = packed_from(via::part_of(reached_, first, count), packed);
-        return launch_part(with_src_only(transfer_.transfer), rows, 0, stream);
-    }
-
-    Status unpack_on_device(int64_t first, int64_t count, const char *packed, const ResolvedStream &stream) override {
-        const IndexedRows rows = unpacked_from(via::part_of(reached_, first, count), packed);
-        return launch_part(with_dst_only(transfer_.transfer), rows, 0, stream);
+        return launch_part(reached(), rows_, fault_, stream);
     }
 
 private:
-    const IndexedTransfer &transfer_;
-    const IndexedRows &reached_;  // with lists that the device reaches
-    const uint64_t fault_;        // the address of the record of faults; 0: none
+    Status pack_items(int64_t first, int64_t count, char *packed, const ResolvedStream &stream) override {
+        const IndexedRows rows = packed_from(via::part_of(rows_, first, count), packed);
+        return launch_part(with_src_only(reached()), rows, 0, stream);
+    }
+
+    Status unpack_items(int64_t first, int64_t count, const char *packed, const ResolvedStream &stream) override {
+        const IndexedRows rows = unpacked_from(via::part_of(rows_, first, count), packed);
+        return launch_part(with_dst_only(reached()), rows, 0, stream);
+    }
+
+    const IndexedRows &rows_;  // with lists that the device reaches
+    const uint64_t fault_;     // the address of the record of faults; 0: none
 };
 
 // ------------------------------------------------------------------------------------------------ all routes
@@ -113,10 +99,10 @@ Status enqueue(const IndexedTransfer &transfer, IndexTable *table, const Resolve
     VIA_TRY(lists.find(transfer, table, stream, &reached));
     if (transfer.converted != nullptr) {
         ConvertedItems rows(transfer, reached);
-        return enqueue_items(transfer.transfer, rows, stream, task);
+        return enqueue_items(rows, stream, task);
     }
     PackedRows rows(transfer, reached, record->address());
-    return enqueue_items(transfer.transfer, rows, stream, task);
+    return enqueue_items(rows, stream, task);
 }
 
 // Records the end of the work, with the faults that it finds. Waits for it if no fence can be recorded.

@@ -129,35 +129,36 @@ bool is_adjacent_on_device(const Transfer &transfer, const StagedPlan &plan) {
 
 // Returns whether the driver may wait inside its calls for the stream's earlier work, which driver_copy.cpp says how to
 // avoid. It reads a piece of adjacent bytes at once. For rows it promises nothing.
-bool waits_inside(const Transfer &transfer, const StagedPlan &plan, bool locked) {
-    if (is_to_device(transfer)) {
-        return plan.step == DeviceStep::Engine && !is_adjacent_on_device(transfer, plan);
+bool waits_inside(const StagedCopy &copy, bool locked) {
+    if (copy.direction == Direction::ToDevice) {
+        return copy.strided != nullptr && copy.plan.step == DeviceStep::Engine &&
+               !is_adjacent_on_device(*copy.strided, copy.plan);
     }
     return !locked;
 }
 
-Status bounce(const Transfer &transfer, const StagedPlan &plan, char *scratch, const ResolvedStream &stream) {
-    const StagingEndpoints ends(staged_copy(transfer, plan, nullptr), kBounceBytes);
-    const BounceBuffer buffer(std::min(ends.nbytes(), kBounceBytes), ends.to_device(), plan.adjacent_on_host,
-                              stream.device_id);
-    if (buffer.get() == nullptr && !plan.adjacent_on_host) {
+}  // namespace
+
+Status bounce(const StagedCopy &copy, char *scratch, const ResolvedStream &stream) {
+    const StagingEndpoints ends(copy, kBounceBytes);
+    const bool adjacent = ends.is_adjacent_on_host();
+    const BounceBuffer buffer(std::min(ends.nbytes(), kBounceBytes), ends.to_device(), adjacent, stream.device_id);
+    if (buffer.get() == nullptr && !adjacent) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes on their way", as_printed(kBounceBytes));
     }
-    VIA_TRY(waits_inside(transfer, plan, buffer.is_locked()) ? await_work(stream) : VIA_OK);
+    VIA_TRY(waits_inside(copy, buffer.is_locked()) ? await_work(stream) : VIA_OK);
     return end_failed(Bounce{ends, stream, buffer.get(), scratch}.run(), stream);
 }
-
-}  // namespace
 
 // Copy engines place the elements if the device is full.
 Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &stream) {
     if (plan.order.step == DeviceStep::Engine) {
-        return bounce(transfer, plan.order, nullptr, stream);
+        return bounce(staged_copy(transfer, plan.order, nullptr), nullptr, stream);
     }
     Scratch scratch;
     VIA_TRY(scratch.allocate_if_room(std::min(transfer.nbytes, kBounceBytes), stream));
-    return scratch.address() != nullptr ? bounce(transfer, plan.order, static_cast<char *>(scratch.address()), stream)
-                                        : bounce(transfer, plan_staged(transfer, false), nullptr, stream);
+    const StagedPlan order = scratch.address() != nullptr ? plan.order : plan_staged(transfer, false);
+    return bounce(staged_copy(transfer, order, nullptr), static_cast<char *>(scratch.address()), stream);
 }
 
 }  // namespace via::cuda

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/route/link_copy_plan.hpp"
+#include "cuda/staging/staging.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 #include "cuda/transfer.hpp"
 
@@ -15,5 +16,8 @@ VIA_NODISCARD Status enqueue_pinned(const Transfer &transfer, const LinkCopyPlan
 // stream's context entered and in relaxed capture mode. A pageable source has been read on return, and a destination of
 // the host written.
 VIA_NODISCARD Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &stream);
+
+// Does the same of a staged copy, by way of `scratch` if a kernel has a part.
+VIA_NODISCARD Status bounce(const StagedCopy &copy, char *scratch, const ResolvedStream &stream);
 
 }  // namespace via::cuda

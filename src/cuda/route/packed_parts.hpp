@@ -3,33 +3,40 @@
 // two devices.
 #pragma once
 
-#include "cuda/stream/resolved_stream.hpp"
-#include "cuda/transfer.hpp"
+#include <algorithm>
+
+#include "core/system/thread_count.hpp"
+#include "cuda/io_endpoint.hpp"
+#include "cuda/route/peer_copy.hpp"
 
 namespace via::cuda {
 
-class PackedItems {
+class PackedItems : public PeerParts {
 public:
-    PackedItems(int64_t count, int64_t item_bytes) : count_(count), item_bytes_(item_bytes) {}
+    // `host` does the host's part: it reads and writes packed items. `workers` as of ConvertTransfer.
+    PackedItems(const Transfer &reached, int64_t count, int64_t item_bytes, IoEndpoint *host, int32_t workers = 0)
+        : PeerParts(reached), count_(count), item_bytes_(item_bytes), host_(host), workers_(workers) {}
 
     int64_t count() const { return count_; }
     int64_t item_bytes() const { return item_bytes_; }  // of one that is packed
+    IoEndpoint *host() const { return host_; }
+    int32_t workers() const { return workers_ > 0 ? workers_ : num_threads(); }
 
-    // Do the host's part. Bytes are numbered from the first of item `first` on, and end with item first + count - 1.
-    // Workers of the ring call them.
-    VIA_NODISCARD virtual Status pack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, char *packed) = 0;
-    VIA_NODISCARD virtual Status unpack(int64_t first, int64_t count, int64_t offset, int64_t nbytes,
-                                        const char *packed) = 0;
-    virtual int32_t workers() const = 0;
+    int64_t nbytes() const final { return count_ * item_bytes_; }
+    int64_t length(int64_t offset, int64_t most) const final {
+        return std::min(std::max<int64_t>(most / item_bytes_, 1) * item_bytes_, nbytes() - offset);
+    }
+
+    VIA_NODISCARD Status pack(void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) final {
+        return pack_items(offset / item_bytes_, nbytes / item_bytes_, static_cast<char *>(packed), stream);
+    }
+    VIA_NODISCARD Status unpack(const void *packed, int64_t offset, int64_t nbytes,
+                                const ResolvedStream &stream) final {
+        return unpack_items(offset / item_bytes_, nbytes / item_bytes_, static_cast<const char *>(packed), stream);
+    }
 
     // Queues the whole copy, by one kernel that reaches both sides.
     VIA_NODISCARD virtual Status copy_on_device(const ResolvedStream &stream) = 0;
-
-    // Queue the device's part: from the array to packed items, and back.
-    VIA_NODISCARD virtual Status pack_on_device(int64_t first, int64_t count, char *packed,
-                                                const ResolvedStream &stream) = 0;
-    VIA_NODISCARD virtual Status unpack_on_device(int64_t first, int64_t count, const char *packed,
-                                                  const ResolvedStream &stream) = 0;
 
     // Returns the device's array if its items are packed there already; the device then has no part.
     virtual char *packed_array() const { return nullptr; }
@@ -38,8 +45,16 @@ protected:
     ~PackedItems() = default;
 
 private:
-    int64_t count_;
-    int64_t item_bytes_;
+    // Queue the device's part of whole items.
+    VIA_NODISCARD virtual Status pack_items(int64_t first, int64_t count, char *packed,
+                                            const ResolvedStream &stream) = 0;
+    VIA_NODISCARD virtual Status unpack_items(int64_t first, int64_t count, const char *packed,
+                                              const ResolvedStream &stream) = 0;
+
+    const int64_t count_;
+    const int64_t item_bytes_;
+    IoEndpoint *const host_;
+    const int32_t workers_;
 };
 
 // Refuses a capture in which the host or another device has a part, and what no kernel reaches. Loads kernels.
@@ -53,12 +68,10 @@ VIA_NODISCARD Status wait_for_items(const Transfer &transfer, const ResolvedStre
 
 // Copies by the route. Everything before has been waited for. What the host has a part in is done on return: a pageable
 // source has been read, and a pageable destination written. Errors: VIA_ERROR_CANCELLED.
-VIA_NODISCARD Status enqueue_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream,
-                                   via_task *task);
+VIA_NODISCARD Status enqueue_items(PackedItems &items, const ResolvedStream &stream, via_task *task);
 
 // Copies between a device and packed items of the host by the ring, on whatever route items_route would choose.
-VIA_NODISCARD Status stage_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream,
-                                 via_task *task);
+VIA_NODISCARD Status stage_items(PackedItems &items, const ResolvedStream &stream, via_task *task);
 
 // A kernel's part of one side: the rest is memory that every kernel reaches.
 Transfer with_dst_only(const Transfer &transfer);

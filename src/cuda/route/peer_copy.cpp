@@ -8,6 +8,7 @@
 #include "cuda/layout/packed_order.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 #include "cuda/route/driver_copy.hpp"
+#include "cuda/staging/staging_endpoints.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
 
@@ -26,11 +27,11 @@ Status copy_bytes(const Transfer &transfer, const ResolvedStream &stream) {
 // The pieces of a transfer, in its packed order.
 class StridedParts final : public PeerParts {
 public:
-    explicit StridedParts(const Transfer &transfer) : transfer_(transfer) {}
+    using PeerParts::PeerParts;
 
-    PeerPlan plan_unreached(int32_t device_id) const override { return cuda::plan_unreached(transfer_, device_id); }
+    PeerPlan plan_unreached(int32_t device_id) const override { return cuda::plan_unreached(reached(), device_id); }
     void cut_for(const PeerPlan &plan) override {
-        make_peer_order(transfer_, plan, &order_);
+        make_peer_order(reached(), plan, &order_);
         packed_place_ = plan.direct ? DstPlace::Peer : DstPlace::Own;
     }
     int64_t nbytes() const override { return order_.nbytes; }
@@ -39,31 +40,27 @@ public:
         return cut_slab(order_, offset, order_.nbytes, most, most).nbytes;
     }
 
-    Status pack(const PeerPiece &piece, void *packed, const ResolvedStream &stream) override {
-        return enqueue_packing(packing(piece, packed), transfer_.src_side, stream, packed_place_);
+    Status pack(void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
+        return pack_slab(order_, slab_of(order_, offset, nbytes), packed, reached().src_side, stream, packed_place_);
     }
 
-    Status unpack(const PeerPiece &piece, const void *packed, const ResolvedStream &stream) override {
-        return enqueue_unpacking(unpacking(piece, packed), transfer_.dst_side, stream);
+    Status unpack(const void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
+        return unpack_slab(order_, slab_of(order_, offset, nbytes), packed, reached().dst_side, stream);
     }
 
-    const void *packed_src(const PeerPiece &piece) const override { return packing(piece, transfer_.dst).src; }
-    void *packed_dst(const PeerPiece &piece) const override { return unpacking(piece, transfer_.src).dst; }
+    const void *packed_src(int64_t offset, int64_t nbytes) const override {
+        Move move;
+        make_packing(order_, slab_of(order_, offset, nbytes), reached().dst, &move);
+        return move.src;
+    }
+
+    void *packed_dst(int64_t offset, int64_t nbytes) const override {
+        Move move;
+        make_unpacking(order_, slab_of(order_, offset, nbytes), reached().src, &move);
+        return move.dst;
+    }
 
 private:
-    Move packing(const PeerPiece &piece, void *packed) const {
-        Move move;
-        make_packing(order_, slab_of(order_, piece.offset, piece.nbytes), packed, &move);
-        return move;
-    }
-
-    Move unpacking(const PeerPiece &piece, const void *packed) const {
-        Move move;
-        make_unpacking(order_, slab_of(order_, piece.offset, piece.nbytes), packed, &move);
-        return move;
-    }
-
-    const Transfer &transfer_;
     PackedOrder order_;
     DstPlace packed_place_ = DstPlace::Own;
 };
@@ -71,9 +68,8 @@ private:
 // A copy in pieces, under way. Each stream is of its device. They are one stream if a device has no part.
 class PeerPieces {
 public:
-    PeerPieces(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, const ResolvedStream &src,
-               const ResolvedStream &dst)
-        : transfer_(transfer), parts_(parts), plan_(plan), src_(src), dst_(dst) {
+    PeerPieces(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &src, const ResolvedStream &dst)
+        : transfer_(parts.reached()), parts_(parts), plan_(plan), src_(src), dst_(dst) {
         parts.cut_for(plan);
         const int64_t most = next_piece(plan, parts.nbytes());
         buffer_bytes_ = round_up(std::max(most, parts.length(0, most)), kAlignment);
@@ -100,11 +96,11 @@ public:
         if (is_on_both()) {
             VIA_TRY(follow(src_, dst_));  // which allocates
         }
-        PeerPiece piece{0, 0};
-        for (int64_t number = 0; piece.offset < parts_.nbytes(); ++number, piece.offset += piece.nbytes) {
-            piece.nbytes = parts_.length(piece.offset, next_piece(plan_, parts_.nbytes() - piece.offset));
-            VIA_TRY(fill(piece, number));
-            VIA_TRY(empty(piece, number));
+        int64_t offset = 0;
+        for (int64_t number = 0, nbytes = 0; offset < parts_.nbytes(); ++number, offset += nbytes) {
+            nbytes = parts_.length(offset, next_piece(plan_, parts_.nbytes() - offset));
+            VIA_TRY(fill(offset, nbytes, number));
+            VIA_TRY(empty(offset, nbytes, number));
         }
         return VIA_OK;
     }
@@ -121,31 +117,30 @@ private:
     }
 
     // Fills a buffer after its last content has been read.
-    Status fill(const PeerPiece &piece, int64_t number) {
+    Status fill(int64_t offset, int64_t nbytes, int64_t number) {
         if (UniqueFence &emptied = emptied_[number % kBuffers]; emptied.get() != nullptr) {
             VIA_TRY(make_stream_wait(src_, emptied.get()));
         }
         if (plan_.direct) {
-            return parts_.pack(piece, landing(number), src_);
+            return parts_.pack(landing(number), offset, nbytes, src_);
         }
         if (packs()) {
-            VIA_TRY(parts_.pack(piece, packed_.address(), src_));
+            VIA_TRY(parts_.pack(packed_.address(), offset, nbytes, src_));
         }
-        return plan_.unpacks
-                   ? copy_across(landing(number), packs() ? packed_.address() : parts_.packed_src(piece), piece.nbytes)
-                   : VIA_OK;
+        const void *src = packs() ? packed_.address() : parts_.packed_src(offset, nbytes);
+        return plan_.unpacks ? copy_across(landing(number), src, nbytes) : VIA_OK;
     }
 
-    Status empty(const PeerPiece &piece, int64_t number) {
+    Status empty(int64_t offset, int64_t nbytes, int64_t number) {
         if (!plan_.unpacks) {
-            return copy_across(parts_.packed_dst(piece), packed_.address(), piece.nbytes);
+            return copy_across(parts_.packed_dst(offset, nbytes), packed_.address(), nbytes);
         }
         if (!is_on_both()) {
-            return parts_.unpack(piece, landing(number), dst_);
+            return parts_.unpack(landing(number), offset, nbytes, dst_);
         }
         VIA_TRY(follow(dst_, src_));
-        VIA_TRY(parts_.unpack(piece, landing(number), dst_));
-        if (piece.offset + piece.nbytes == parts_.nbytes()) {
+        VIA_TRY(parts_.unpack(landing(number), offset, nbytes, dst_));
+        if (offset + nbytes == parts_.nbytes()) {
             return VIA_OK;  // nothing fills the buffer again
         }
         Fence *emptied = nullptr;
@@ -178,11 +173,11 @@ bool is_unreached(Status status, const PeerPlan &plan, const PeerStreams &stream
            !streams.src.capturing && !streams.dst.capturing;
 }
 
-Status enqueue_pieces(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, const PeerStreams &streams) {
+Status enqueue_pieces(PeerParts &parts, const PeerPlan &plan, const PeerStreams &streams) {
     const ErrorRecord before = thread_state().record();
     bool done = false;
     {
-        PeerPieces pieces(transfer, parts, plan, streams.src, streams.dst);
+        PeerPieces pieces(parts, plan, streams.src, streams.dst);
         Status status = pieces.allocate(&done);
         status = status == VIA_OK && done ? pieces.enqueue() : status;
         const bool unreached = is_unreached(status, plan, streams);
@@ -198,14 +193,15 @@ Status enqueue_pieces(const Transfer &transfer, PeerParts &parts, const PeerPlan
         return VIA_OK;
     }
     const PeerPlan by_driver = parts.plan_unreached(streams.src.device_id);
-    return by_driver.route == PeerRoute::Driver ? copy_bytes(transfer, streams.src)
-                                                : enqueue_pieces(transfer, parts, by_driver, streams);
+    return by_driver.route == PeerRoute::Driver ? copy_bytes(parts.reached(), streams.src)
+                                                : enqueue_pieces(parts, by_driver, streams);
 }
 
-Status enqueue_on(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, const PeerStreams &streams) {
+Status enqueue_on(PeerParts &parts, const PeerPlan &plan, const PeerStreams &streams) {
     if (plan.route == PeerRoute::Pieces) {
-        return enqueue_pieces(transfer, parts, plan, streams);
+        return enqueue_pieces(parts, plan, streams);
     }
+    const Transfer &transfer = parts.reached();
     Move move;
     make_move(transfer, &move);
     return plan.route == PeerRoute::Push ? enqueue_packing(move, transfer.src_side, streams.src, DstPlace::Peer)
@@ -241,26 +237,25 @@ int32_t find_side_device(const Transfer &transfer, const PeerPlan &plan, const R
 
 // Orders the side stream after the caller's, and that after the side stream. Joins the side stream in a capture again,
 // whatever failed.
-Status enqueue_with_side(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream,
+Status enqueue_with_side(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream,
                          const ResolvedStream &side) {
     VIA_TRY(follow(side, stream));
-    const bool is_src = side.device_id == transfer.src_side.device_id;
+    const bool is_src = side.device_id == parts.reached().src_side.device_id;
     const bool on_both = works_on_src(plan) && works_on_dst(plan);
     const Status status =
-        enqueue_on(transfer, parts, plan, {is_src || !on_both ? side : stream, !is_src || !on_both ? side : stream});
+        enqueue_on(parts, plan, {is_src || !on_both ? side : stream, !is_src || !on_both ? side : stream});
     const Status joined = follow(stream, side);
     return status == VIA_OK ? joined : status;
 }
 
 // `side_device`: as find_side_device.
-Status enqueue_parts(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, int32_t side_device,
-                     const ResolvedStream &stream) {
+Status enqueue_parts(PeerParts &parts, const PeerPlan &plan, int32_t side_device, const ResolvedStream &stream) {
     if (side_device < 0) {
-        return end_failed(enqueue_on(transfer, parts, plan, {stream, stream}), stream);
+        return end_failed(enqueue_on(parts, plan, {stream, stream}), stream);
     }
     SideStream side;
     VIA_TRY(side.take(side_device, stream));
-    return end_failed(end_failed(enqueue_with_side(transfer, parts, plan, stream, side.get()), side.get()), stream);
+    return end_failed(end_failed(enqueue_with_side(parts, plan, stream, side.get()), side.get()), stream);
 }
 
 // Prepares the part of one device, like prepare_kernel.
@@ -312,13 +307,12 @@ Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const R
         VIA_TRY(prepare_parts(transfer, plan, side_device, stream));
     }
     StridedParts parts(transfer);
-    return enqueue_parts(transfer, parts, plan, side_device, stream);
+    return enqueue_parts(parts, plan, side_device, stream);
 }
 
-Status enqueue_peer_parts(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan,
-                          const ResolvedStream &stream) {
-    VIA_TRY(check_peer_stream(transfer, stream));
-    return enqueue_parts(transfer, parts, plan, find_side_device(transfer, plan, stream), stream);
+Status enqueue_peer_parts(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream) {
+    VIA_TRY(check_peer_stream(parts.reached(), stream));
+    return enqueue_parts(parts, plan, find_side_device(parts.reached(), plan, stream), stream);
 }
 
 }  // namespace via::cuda

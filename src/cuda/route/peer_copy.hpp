@@ -24,21 +24,18 @@
 #pragma once
 
 #include "cuda/route/peer_plan.hpp"
+#include "cuda/staging/staging.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
 
-// Bytes of a copy in pieces, numbered as they cross.
-struct PeerPiece {
-    int64_t offset;
-    int64_t nbytes;
-};
-
 // What a copy in pieces packs and unpacks.
-class PeerParts {
+class PeerParts : public DevicePart {
 public:
+    using DevicePart::DevicePart;
+
     // Returns the plan for devices that turn out to reach nothing of each other.
-    virtual PeerPlan plan_unreached(int32_t device_id) const = 0;
+    virtual PeerPlan plan_unreached(int32_t) const { return plan_packed_pieces(false); }
 
     // Called before the members below, and again for another plan.
     virtual void cut_for(const PeerPlan &) {}
@@ -48,13 +45,9 @@ public:
     // Returns the bytes of the piece at `offset`: at most `most`, or what cannot be cut.
     virtual int64_t length(int64_t offset, int64_t most) const = 0;
 
-    // Queue the device's part of a piece.
-    VIA_NODISCARD virtual Status pack(const PeerPiece &piece, void *packed, const ResolvedStream &stream) = 0;
-    VIA_NODISCARD virtual Status unpack(const PeerPiece &piece, const void *packed, const ResolvedStream &stream) = 0;
-
     // Return the arrays' own bytes, for plans that do not pack or not unpack.
-    virtual const void *packed_src(const PeerPiece &) const { return nullptr; }
-    virtual void *packed_dst(const PeerPiece &) const { return nullptr; }
+    virtual const void *packed_src(int64_t /*offset*/, int64_t /*nbytes*/) const { return nullptr; }
+    virtual void *packed_dst(int64_t /*offset*/, int64_t /*nbytes*/) const { return nullptr; }
 
 protected:
     ~PeerParts() = default;
@@ -70,7 +63,6 @@ VIA_NODISCARD Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan 
 
 // Queues a copy in pieces of whatever the parts are. Every piece is packed and unpacked by kernels. On failure, waits
 // for what was queued. The stream must not be capturing. Errors: VIA_ERROR_DEVICE for a stream of a third device.
-VIA_NODISCARD Status enqueue_peer_parts(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan,
-                                        const ResolvedStream &stream);
+VIA_NODISCARD Status enqueue_peer_parts(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream);
 
 }  // namespace via::cuda

@@ -40,19 +40,26 @@ namespace via::cuda {
 
 enum class Direction : int32_t { ToDevice, ToHost };
 
-// What the device does with bytes of a slot, instead of holding them as they are.
+// What a device does with bytes that cross a link packed, instead of holding them as they are. Bytes are numbered as
+// they cross.
 class DevicePart {
 public:
-    // Queue it: from packed bytes to the device's array, and the reverse. Bytes are numbered as those of the slots, and
-    // begin at multiples of 64 KiB. `packed` is scratch memory, or the slot where the device is full.
-    VIA_NODISCARD virtual Status send(const void *packed, int64_t offset, int64_t nbytes,
-                                      const ResolvedStream &stream) = 0;
-    VIA_NODISCARD virtual Status fetch(void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) = 0;
+    explicit DevicePart(const Transfer &reached) : reached_(reached) {}
+
+    // Queue it: from the device's array to packed bytes, and the reverse. `packed` is scratch memory, or memory of the
+    // host where the device is full. In slots, bytes begin at multiples of 64 KiB.
+    VIA_NODISCARD virtual Status pack(void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) = 0;
+    VIA_NODISCARD virtual Status unpack(const void *packed, int64_t offset, int64_t nbytes,
+                                        const ResolvedStream &stream) = 0;
+
     // Returns the memory that its kernels reach.
-    virtual const Transfer &reached() const = 0;
+    const Transfer &reached() const { return reached_; }
 
 protected:
     ~DevicePart() = default;
+
+private:
+    const Transfer &reached_;
 };
 
 struct StagedCopy {
@@ -66,6 +73,7 @@ struct StagedCopy {
     StagedPlan plan = {};               // of the strided transfer
     // Read and written by the workers instead of `host`, which then only numbers its bytes: io_endpoint.hpp.
     IoEndpoint *io = nullptr;
+    int64_t io_offset = 0;  // of the first byte in the endpoint
     int32_t io_workers = 0;
     int64_t io_phase = 0;
     DevicePart *device_part = nullptr;  // takes the place of `device`

@@ -1,5 +1,6 @@
 #include "cuda/staging/staging_endpoints.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cuda/launch/kernel_copy.hpp"
@@ -94,7 +95,7 @@ StagingEndpoints::StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes)
 }
 
 void StagingEndpoints::find_new_pages() {
-    new_pages_ = !to_device() && !is_io() && is_adjacent_on_host() && looks_new(host_, cut_.nbytes);
+    new_pages_ = !to_device() && is_adjacent_on_host() && looks_new(host_, cut_.nbytes);
     cut_.by_huge_pages = new_pages_ && !is_strided();
     if (new_pages_ && cut_.nbytes >= kHugePagesFrom) {
         advise_huge_pages(host_, cut_.nbytes);
@@ -120,7 +121,7 @@ int64_t StagingEndpoints::chunk_length(int64_t offset) const {
 
 int64_t StagingEndpoints::piece_length(int64_t chunk_offset, int64_t chunk_length, int64_t start) const {
     const int64_t wanted = via::cuda::piece_length(cut_, chunk_offset, chunk_length, start);
-    if (is_adjacent_on_host()) {
+    if (is_io() || is_adjacent_on_host()) {
         return wanted;
     }
     return cut_slab(order_, chunk_offset + start, chunk_offset + chunk_length, wanted, kMostOfPiece).nbytes;
@@ -133,12 +134,13 @@ void StagingEndpoints::prepare(int64_t offset, int64_t nbytes) const {
 }
 
 int64_t StagingEndpoints::whole_piece(int64_t offset) const {
-    return cut_slab(order_, offset, cut_.nbytes, cut_.slot_bytes, cut_.slot_bytes).nbytes;
+    return is_strided() ? cut_slab(order_, offset, cut_.nbytes, cut_.slot_bytes, cut_.slot_bytes).nbytes
+                        : std::min(cut_.slot_bytes, cut_.nbytes - offset);
 }
 
 Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes, Cache cache) const {
     if (is_io()) {
-        return copy_.io->read(slot, offset, nbytes);
+        return copy_.io->read(slot, copy_.io_offset + offset, nbytes);
     }
     if (is_adjacent_on_host()) {
         store_for_device(slot, host(offset), nbytes);
@@ -153,7 +155,7 @@ Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes, Cache 
 // Uses plain stores: the slot is in the last-level cache as a rule, and the caller reads the destination next.
 Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes) const {
     if (is_io()) {
-        return copy_.io->write(slot, offset, nbytes);
+        return copy_.io->write(slot, copy_.io_offset + offset, nbytes);
     }
     if (is_adjacent_on_host()) {
         std::memcpy(host(offset), slot, static_cast<size_t>(nbytes));
@@ -165,64 +167,64 @@ Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes)
     return VIA_OK;
 }
 
+// Returns where the copy engine reads or writes the device's bytes of a slot: in the array, in scratch memory, or
+// nowhere, as a kernel reaches the slot.
+void *StagingEndpoints::packed_memory(void *slot, void *scratch, int64_t offset) const {
+    if (copy_.device_part == nullptr && !is_strided()) {
+        return reinterpret_cast<void *>(copy_.device + static_cast<CUdeviceptr>(offset));
+    }
+    return scratch != nullptr ? scratch : slot;
+}
+
 Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t nbytes,
                               const ResolvedStream &stream) const {
+    if (is_by_rows()) {
+        Move move;
+        make_unpacking(order_, slab_of(order_, offset, nbytes), slot, &move);
+        return enqueue_rows(move, true, stream);
+    }
+    void *packed = packed_memory(slot, scratch, offset);
+    if (packed != slot) {
+        VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(packed), slot, static_cast<size_t>(nbytes), stream.handle));
+    }
     if (copy_.device_part != nullptr) {
-        if (scratch != nullptr) {
-            VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(scratch), slot, static_cast<size_t>(nbytes), stream.handle));
-        }
-        return copy_.device_part->send(scratch != nullptr ? scratch : slot, offset, nbytes, stream);
+        return copy_.device_part->unpack(packed, offset, nbytes, stream);
     }
-    if (is_strided()) {
-        return send_slab(slab_of(order_, offset, nbytes), slot, scratch, stream);
-    }
-    VIA_TRY_CUDA(cuMemcpyHtoDAsync(copy_.device + static_cast<CUdeviceptr>(offset), slot, static_cast<size_t>(nbytes),
-                                   stream.handle));
-    return VIA_OK;
+    return is_strided() ? unpack_slab(order_, slab_of(order_, offset, nbytes), packed, copy_.strided->dst_side, stream)
+                        : VIA_OK;
 }
 
 Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes,
                                const ResolvedStream &stream) const {
-    if (copy_.device_part != nullptr) {
-        VIA_TRY(copy_.device_part->fetch(scratch != nullptr ? scratch : slot, offset, nbytes, stream));
-        if (scratch != nullptr) {
-            VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(scratch), static_cast<size_t>(nbytes), stream.handle));
-        }
-        return VIA_OK;
-    }
-    if (is_strided()) {
-        return fetch_slab(slab_of(order_, offset, nbytes), slot, scratch, stream);
-    }
-    VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, copy_.device + static_cast<CUdeviceptr>(offset), static_cast<size_t>(nbytes),
-                                   stream.handle));
-    return VIA_OK;
-}
-
-Status StagingEndpoints::send_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &stream) const {
-    Move move;
-    if (!needs_kernel()) {
-        make_unpacking(order_, slab, slot, &move);
-        return enqueue_rows(move, true, stream);
-    }
-    if (scratch != nullptr) {
-        VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(scratch), slot, static_cast<size_t>(slab.nbytes), stream.handle));
-    }
-    make_unpacking(order_, slab, scratch != nullptr ? scratch : slot, &move);
-    return enqueue_unpacking(move, copy_.strided->dst_side, stream);
-}
-
-Status StagingEndpoints::fetch_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &stream) const {
-    Move move;
-    if (!needs_kernel()) {
-        make_packing(order_, slab, slot, &move);
+    if (is_by_rows()) {
+        Move move;
+        make_packing(order_, slab_of(order_, offset, nbytes), slot, &move);
         return enqueue_rows(move, false, stream);
     }
-    make_packing(order_, slab, scratch != nullptr ? scratch : slot, &move);
-    VIA_TRY(enqueue_packing(move, copy_.strided->src_side, stream));
-    if (scratch != nullptr) {
-        VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(scratch), static_cast<size_t>(slab.nbytes), stream.handle));
+    void *packed = packed_memory(slot, scratch, offset);
+    if (copy_.device_part != nullptr) {
+        VIA_TRY(copy_.device_part->pack(packed, offset, nbytes, stream));
+    } else if (is_strided()) {
+        VIA_TRY(pack_slab(order_, slab_of(order_, offset, nbytes), packed, copy_.strided->src_side, stream));
+    }
+    if (packed != slot) {
+        VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(packed), static_cast<size_t>(nbytes), stream.handle));
     }
     return VIA_OK;
+}
+
+Status pack_slab(const PackedOrder &order, const Slab &slab, void *packed, const Side &side,
+                 const ResolvedStream &stream, DstPlace place) {
+    Move move;
+    make_packing(order, slab, packed, &move);
+    return enqueue_packing(move, side, stream, place);
+}
+
+Status unpack_slab(const PackedOrder &order, const Slab &slab, const void *packed, const Side &side,
+                   const ResolvedStream &stream) {
+    Move move;
+    make_unpacking(order, slab, packed, &move);
+    return enqueue_unpacking(move, side, stream);
 }
 
 }  // namespace via::cuda

@@ -22,6 +22,8 @@ public:
     // Asks whether the destination's pages are there yet. Pieces are cut accordingly.
     void find_new_pages();
     bool is_io() const { return copy_.io != nullptr; }
+    // Returns whether the host's bytes can be read or written where they are.
+    bool is_adjacent_on_host() const { return !is_io() && (!is_strided() || copy_.plan.adjacent_on_host); }
 
     // Converts bytes that passed into bytes of the caller's: broadcast ones pass once.
     int64_t progress(int64_t done) const;
@@ -48,10 +50,8 @@ public:
 
 private:
     bool is_strided() const { return copy_.strided != nullptr; }
-    bool is_adjacent_on_host() const { return !is_strided() || copy_.plan.adjacent_on_host; }
-    bool needs_kernel() const { return copy_.plan.step == DeviceStep::Kernel; }
-    Status send_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &stream) const;
-    Status fetch_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &stream) const;
+    bool is_by_rows() const { return is_strided() && copy_.plan.step == DeviceStep::Engine; }
+    void *packed_memory(void *slot, void *scratch, int64_t offset) const;
 
     const StagedCopy copy_;
     char *host_;
@@ -59,6 +59,12 @@ private:
     bool new_pages_ = false;
     PackedOrder order_;  // of a strided copy
 };
+
+// Queue the device's part of a slab: its bytes of the array, and those packed.
+VIA_NODISCARD Status pack_slab(const PackedOrder &order, const Slab &slab, void *packed, const Side &side,
+                               const ResolvedStream &stream, DstPlace place = DstPlace::Own);
+VIA_NODISCARD Status unpack_slab(const PackedOrder &order, const Slab &slab, const void *packed, const Side &side,
+                                 const ResolvedStream &stream);
 
 // Copies into memory that a device reads next, past the caches where possible. The device sees all of it on return.
 // `dst` is aligned to 64 bytes.
