@@ -1,6 +1,9 @@
 #include "copy/planned_copy.hpp"
 
+#include "copy/copy_plan.hpp"
 #include "copy/submit.hpp"
+#include "core/array/access_tracker.hpp"
+#include "cuda/device.hpp"
 
 namespace via {
 namespace {
@@ -14,6 +17,71 @@ struct PlannedWork final : TaskWork {
 };
 
 }  // namespace
+
+PlannedCopy::PlannedCopy(const char *what, via_array *dst, via_array *src, via_array *dst_index, via_array *src_index)
+    : what_(what), dst_(dst), src_(src), dst_index_(dst_index), src_index_(src_index) {
+    for (via_array *array : arrays()) {
+        if (array != nullptr) {
+            retain_array(array);
+        }
+    }
+}
+
+PlannedCopy::~PlannedCopy() {
+    for (via_array *array : arrays()) {
+        if (array != nullptr) {
+            release_array(array);
+        }
+    }
+}
+
+Status PlannedCopy::await_before(via_stream *stream) const {
+    bool orders = stream != nullptr;
+    for (via_array *array : arrays()) {
+        orders = orders || (array != nullptr && !is_plain(array));
+    }
+    VIA_TRY(orders ? await_stream(stream, what_) : VIA_OK);
+    VIA_TRY(await_arrays(dst_, src_));
+    return await_arrays(dst_index_, src_index_);
+}
+
+Status PlannedCopy::prepare_on(via_stream *stream) {
+    return is_empty_ || device_ == nullptr ? VIA_OK : cuda::prepare_items(*device_, stream);
+}
+
+Status PlannedCopy::run_on(via_stream *stream) {
+    if (is_empty_) {
+        return stream != nullptr ? cuda::need("a stream") : VIA_OK;
+    }
+    if (device_ != nullptr) {
+        return cuda::items_on(*device_, stream);
+    }
+    VIA_TRY(await_before(stream));
+    run_on_host();
+    return VIA_OK;
+}
+
+Status PlannedCopy::run_now() {
+    return !is_empty_ && device_ != nullptr ? cuda::items_now(*device_) : PlannedCopy::run_on(nullptr);
+}
+
+Status PlannedCopy::find_dependency(via_stream *stream, Fence **out_dependency) {
+    return dependency_of_copy(dst_, src_, stream, out_dependency, dst_index_, src_index_);
+}
+
+Status PlannedCopy::run_in_task(int64_t done_before, via_task *task, Fence **out_fence) {
+    if (is_empty_) {
+        return VIA_OK;
+    }
+    return device_ != nullptr ? cuda::items_for_task(*device_, task, out_fence) : run_in_pieces(done_before, task);
+}
+
+// Readers of dst wait for the task, and so does the release of any array.
+Status PlannedCopy::note_task(Fence *end) { return set_last_copy(dst_, {src_, dst_index_, src_index_}, end); }
+
+bool PlannedCopy::is_immediate() const {
+    return !is_empty_ && device_ != nullptr && cuda::items_route(device_->transfer) == cuda::ItemsRoute::Kernel;
+}
 
 Status submit_planned(PlannedCopy *copy, via_stream *stream, via_task **out_task) {
     UniqueFence dependency;

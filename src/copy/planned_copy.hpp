@@ -2,19 +2,20 @@
 // again, as a task, or in a batch.
 #pragma once
 
+#include <array>
+
 #include "core/array/array.hpp"
 #include "core/async/fence.hpp"
 #include "core/async/task.hpp"
 #include "core/base/reference_count.hpp"
 #include "core/base/unique_handle.hpp"
+#include "cuda/items_transfer.hpp"
 
 namespace via {
 
 // Holds its arrays. Several threads may run it at once.
 class PlannedCopy {
 public:
-    PlannedCopy() = default;
-    virtual ~PlannedCopy() = default;
     PlannedCopy(const PlannedCopy &) = delete;
     PlannedCopy &operator=(const PlannedCopy &) = delete;
 
@@ -25,28 +26,52 @@ public:
         }
     }
 
-    virtual via_array *dst() const = 0;
-    virtual via_array *src() const = 0;
-    virtual int64_t nbytes() const = 0;
+    via_array *dst() const { return dst_; }
+    via_array *src() const { return src_; }
+    int64_t nbytes() const { return nbytes_; }
 
     // Refuses what run_on would refuse, before anything is touched.
-    VIA_NODISCARD virtual Status prepare_on(via_stream *stream) = 0;
+    VIA_NODISCARD Status prepare_on(via_stream *stream);
 
     // Copies in stream order; nullptr means the legacy stream.
-    VIA_NODISCARD virtual Status run_on(via_stream *stream) = 0;
+    VIA_NODISCARD virtual Status run_on(via_stream *stream);
 
     // Copies, and returns when every stream and the host see the result.
-    VIA_NODISCARD virtual Status run_now() = 0;
+    VIA_NODISCARD virtual Status run_now();
 
     // For a task: what it waits for, its work, which waits for nothing, and its fence on the arrays.
-    VIA_NODISCARD virtual Status find_dependency(via_stream *stream, Fence **out_dependency) = 0;
-    VIA_NODISCARD virtual Status run_in_task(int64_t done_before, via_task *task, Fence **out_fence) = 0;
-    VIA_NODISCARD virtual Status note_task(Fence *end) = 0;
+    VIA_NODISCARD Status find_dependency(via_stream *stream, Fence **out_dependency);
+    VIA_NODISCARD virtual Status run_in_task(int64_t done_before, via_task *task, Fence **out_fence);
+    VIA_NODISCARD Status note_task(Fence *end);
 
     // Returns true if run_in_task only queues work on a device.
-    virtual bool is_immediate() const = 0;
+    virtual bool is_immediate() const;
+
+protected:
+    // Lists of row numbers are nullptr where there are none. `what` names a copy that the host does, in errors.
+    PlannedCopy(const char *what, via_array *dst, via_array *src, via_array *dst_index = nullptr,
+                via_array *src_index = nullptr);
+    virtual ~PlannedCopy();
+
+    // Waits on the host for everything before the copy.
+    VIA_NODISCARD Status await_before(via_stream *stream) const;
+
+    // Copies within host memory.
+    virtual void run_on_host() = 0;
+    VIA_NODISCARD virtual Status run_in_pieces(int64_t done_before, via_task *task) = 0;
+
+    bool is_empty_ = false;
+    int64_t nbytes_ = 0;
+    cuda::ItemsTransfer *device_ = nullptr;  // owned by the copy; nullptr: the host copies
 
 private:
+    std::array<via_array *, 4> arrays() const { return {dst_, src_, dst_index_, src_index_}; }
+
+    const char *const what_;
+    via_array *const dst_;
+    via_array *const src_;
+    via_array *const dst_index_;
+    via_array *const src_index_;
     ReferenceCount references_;
 };
 

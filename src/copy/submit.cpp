@@ -36,8 +36,7 @@ struct CopyWork final : TaskWork {
 // Readers of dst wait for the task, and so does the release of either.
 Status mark_arrays(via_array *dst, via_array *src, via_task *task) {
     const UniqueFence fence(task_fence(task));
-    VIA_TRY(set_last_write(dst->storage, fence.get()));
-    return add_access(src->storage, fence.get());
+    return set_last_copy(dst, {src}, fence.get());
 }
 
 int32_t device_of_copy(via_array *dst, via_array *src) {
@@ -71,10 +70,13 @@ Status dependency_of_stream(via_stream *stream, int32_t device_id, Fence **out_d
     return orders_something(stream) ? cuda::stream_fence(stream, device_id, out_dependency) : VIA_OK;
 }
 
-Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fence **out_dependency) {
+Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fence **out_dependency,
+                          via_array *dst_index, via_array *src_index) {
     UniqueFence before;
     VIA_TRY(dependency_of_stream(stream, device_of_copy(dst, src), before.out()));
-    Fence *fences[] = {before.release(), last_write(dst->storage), last_write(src->storage)};
+    Fence *fences[] = {before.release(), last_write(dst->storage), last_write(src->storage),
+                       dst_index != nullptr ? last_write(dst_index->storage) : nullptr,
+                       src_index != nullptr ? last_write(src_index->storage) : nullptr};
     return join_fences(fences, std::size(fences), out_dependency);
 }
 

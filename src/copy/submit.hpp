@@ -17,7 +17,8 @@ VIA_NODISCARD Status check_task_copy(via_array *dst, via_array *src);
 
 VIA_NODISCARD Status plan_task_copy(via_array *dst, via_array *src, CopyPlan *out_plan);
 
-VIA_NODISCARD Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fence **out_dependency);
+VIA_NODISCARD Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fence **out_dependency,
+                                        via_array *dst_index = nullptr, via_array *src_index = nullptr);
 
 VIA_NODISCARD Status run_in_task(CopyPlan *plan, int64_t done_before, via_task *task, Fence **out_fence);
 

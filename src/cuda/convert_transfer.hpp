@@ -1,20 +1,14 @@
 // Conversions that involve CUDA's memory. The rooms above have checked the arrays.
 //
-// How it works. items_route chooses by where the arrays are:
-//   Kernel  a kernel of one device reaches both, and converts in one launch (kernels/convert.cuh).
-//   Staged  pageable memory and a device: the narrower elements cross the link. Workers of the host convert, or bring
-//           together, what they put into the slots of the ring, and do the reverse with what they take from there. The
-//           device's part is a kernel by way of scratch memory; there is none if its elements are adjacent and have
-//           been converted.
-//   Peer    two devices: each one's kernel converts or packs, and the driver copies the narrower elements in between.
-// Staged and Peer go a part of the elements at a time (route/packed_parts.hpp).
+// How it works. As items_transfer.hpp says, with the kernel of kernels/convert.cuh: the narrower elements cross the
+// link. In Staged, workers of the host convert, or bring together, what they put into the slots of the ring, and do the
+// reverse with what they take from there. The device has no part if its elements are adjacent and have been converted.
 #pragma once
 
 #include "core/base/text_buffer.hpp"
 #include "core/layout/element_loops.hpp"
 #include "core/layout/scalar_kinds.hpp"
-#include "cuda/io_endpoint.hpp"
-#include "cuda/transfer.hpp"
+#include "cuda/items_transfer.hpp"
 
 namespace via::cuda {
 
@@ -29,15 +23,17 @@ struct LinkConversion {
     ElementConversion after;
 };
 
-struct ConvertTransfer {
-    Transfer transfer;   // sides, arrays and addresses; nbytes are those of dst
-    ElementLoops loops;  // in the order of the host's memory, if one side is pageable, otherwise of dst
+// `loops` go in the order of the host's memory, if one side is pageable, otherwise of dst.
+class ConvertTransfer final : public ItemsTransfer {
+public:
+    ElementLoops loops;
     ElementConversion elements;
     bool converts_first;  // before elements cross a link
-    IoEndpoint *host;     // the host's part: reads and writes elements as they cross
-    int32_t workers;      // threads that do so; 0: one for each CPU
 
     LinkConversion link() const { return {elements, converts_first}; }
+
+    const char *what() const override { return "a conversion on a device"; }
+    VIA_NODISCARD Status enqueue(const ResolvedStream &stream, via_task *task, FaultRecord *faults) const override;
 };
 
 // Returns whether elements that are converted before they cross a link are no wider there.
@@ -47,18 +43,6 @@ constexpr bool is_no_wider(const ElementConversion &elements) {
 
 // Returns the conversion of elements that cross as the narrower ones.
 inline LinkConversion link_of(const ElementConversion &elements) { return {elements, is_no_wider(elements)}; }
-
-// Refuses what the functions below would refuse, and loads kernels. Errors: as transfer_on; VIA_ERROR_UNSUPPORTED
-// without kernels.
-VIA_NODISCARD Status check_convert(const ConvertTransfer &transfer);
-
-// Refuses what convert_on would refuse.
-VIA_NODISCARD Status prepare_convert(const ConvertTransfer &transfer, via_stream *stream);
-
-// Convert as transfer_now, transfer_on and transfer_for_task copy.
-VIA_NODISCARD Status convert_now(const ConvertTransfer &transfer);
-VIA_NODISCARD Status convert_on(const ConvertTransfer &transfer, via_stream *stream);
-VIA_NODISCARD Status convert_for_task(const ConvertTransfer &transfer, via_task *task, Fence **out_fence);
 
 // Converts between a device and elements that are not in memory, by the ring, as transfer_io copies. The address of the
 // host's side numbers the elements, and is never touched.

@@ -160,22 +160,18 @@ Status is_capturing(via_stream *, int32_t, bool *) { return need("a stream"); }
 Status fill_now(const Fill &) { return need("this fill"); }
 Status fill_on(const Fill &, via_stream *) { return need("a stream"); }
 
-// ------------------------------------------------------------------------------------------------ rows by index
+// ------------------------------------------------------------------------------------------------ items
 
+Status check_items(const ItemsTransfer &) { return need("this copy"); }
+Status prepare_items(const ItemsTransfer &, via_stream *) { return need("a stream"); }
+Status items_now(const ItemsTransfer &) { return need("this copy"); }
+Status items_on(const ItemsTransfer &, via_stream *) { return need("a stream"); }
+Status items_for_task(const ItemsTransfer &, via_task *, Fence **) { return need("this copy"); }
 Status make_index_table(IndexTable **) { return need("this copy"); }
 void end_index_table(IndexTable *) {}
-Status prepare_indexed(const IndexedTransfer &, via_stream *) { return need("a stream"); }
-Status indexed_now(const IndexedTransfer &, IndexTable *) { return need("this copy"); }
-Status indexed_on(const IndexedTransfer &, IndexTable *, via_stream *) { return need("a stream"); }
-Status indexed_for_task(const IndexedTransfer &, IndexTable *, via_task *, Fence **) { return need("this copy"); }
-
-// ------------------------------------------------------------------------------------------------ conversions
-
-Status check_convert(const ConvertTransfer &) { return need("this conversion"); }
-Status prepare_convert(const ConvertTransfer &, via_stream *) { return need("a stream"); }
-Status convert_now(const ConvertTransfer &) { return need("this conversion"); }
-Status convert_on(const ConvertTransfer &, via_stream *) { return need("a stream"); }
-Status convert_for_task(const ConvertTransfer &, via_task *, Fence **) { return need("this conversion"); }
+Status IndexedTransfer::enqueue(const ResolvedStream &, via_task *, FaultRecord *) const { return need("this copy"); }
+void IndexedTransfer::note_run(Fence *) const {}
+Status ConvertTransfer::enqueue(const ResolvedStream &, via_task *, FaultRecord *) const { return need("this copy"); }
 Status convert_io(const ConvertTransfer &, via_task *, Fence **) { return need("this conversion"); }
 Status convert_joined(const JoinedConversion &, bool *, Fence **) { return need("this conversion"); }
 void describe_convert(const ConvertTransfer &, TextBuffer *text) { text->add("none: %s", kWhy); }

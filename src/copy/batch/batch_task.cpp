@@ -155,8 +155,7 @@ Status mark_arrays(PreparedBatch *prepared, bool fused, const PreparedBatch::Bef
             VIA_TRY(planned->note_task(end.get()));
             continue;
         }
-        VIA_TRY(set_last_write(pairs.dsts[singles[i]]->storage, end.get()));
-        VIA_TRY(add_access(pairs.srcs[singles[i]]->storage, end.get()));
+        VIA_TRY(set_last_copy(pairs.dsts[singles[i]], {pairs.srcs[singles[i]]}, end.get()));
     }
     return fused ? prepared->note_run(before, end.get()) : VIA_OK;
 }

@@ -9,14 +9,10 @@
 #include "copy/copy_plan.hpp"
 #include "copy/explain.hpp"
 #include "copy/submit.hpp"
-#include "core/array/access_tracker.hpp"
 #include "cuda/device.hpp"
-#include "cuda/stream.hpp"
 
 namespace via {
 namespace {
-
-constexpr char kWhat[] = "a conversion by the host";
 
 cuda::Side side_of(via_array *array, via_array *other) {
     const bool asked = is_plain(array) && other->device_type == VIA_DEVICE_CUDA;
@@ -25,19 +21,10 @@ cuda::Side side_of(via_array *array, via_array *other) {
 
 }  // namespace
 
-Conversion::Conversion(via_array *dst, via_array *src) : dst_(dst), src_(src) {
-    retain_array(dst);
-    retain_array(src);
-}
-
-Conversion::~Conversion() {
-    release_array(dst_);
-    release_array(src_);
-}
-
 Status Conversion::plan(const via_convert_options &options) {
-    VIA_TRY(elements_.make(dst_, src_, options, LoopOrder::OfDst));
-    is_empty_ = dst_->size == 0;
+    VIA_TRY(elements_.make(dst(), src(), options, LoopOrder::OfDst));
+    nbytes_ = dst()->nbytes();
+    is_empty_ = dst()->size == 0;
     if (is_empty_) {
         return VIA_OK;
     }
@@ -50,22 +37,27 @@ Status Conversion::find_route(const via_convert_options &options) {
     transfer_.loops = elements_.loops();
     transfer_.elements = elements_.elements();
     cuda::Transfer &transfer = transfer_.transfer;
-    transfer = {
-        transfer_.loops.dst, transfer_.loops.src, dst_->nbytes(), side_of(dst_, src_), side_of(src_, dst_), dst_, src_};
+    transfer = {transfer_.loops.dst,
+                transfer_.loops.src,
+                dst()->nbytes(),
+                side_of(dst(), src()),
+                side_of(src(), dst()),
+                dst(),
+                src()};
     VIA_TRY(cuda::find_sides(&transfer));
-    on_host_ = !cuda::has_device(transfer);
-    if (on_host_) {
+    if (!cuda::has_device(transfer)) {
         return VIA_OK;
     }
     if (cuda::items_route(transfer) == cuda::ItemsRoute::Staged && cuda::is_to_device(transfer)) {
-        VIA_TRY(elements_.make(dst_, src_, options, LoopOrder::OfSrc));
+        VIA_TRY(elements_.make(dst(), src(), options, LoopOrder::OfSrc));
         transfer_.loops = elements_.loops();
         transfer.dst = transfer_.loops.dst;
         transfer.src = transfer_.loops.src;
     }
     transfer_.converts_first = cuda::is_no_wider(transfer_.elements);
     transfer_.host = this;
-    return cuda::check_convert(transfer_);
+    device_ = &transfer_;
+    return cuda::check_items(transfer_);
 }
 
 Status Conversion::read(void *slot, int64_t offset, int64_t nbytes) {
@@ -80,62 +72,10 @@ Status Conversion::write(const void *slot, int64_t offset, int64_t nbytes) {
     return VIA_OK;
 }
 
-// Waits on the host for everything before.
-Status Conversion::await_before(via_stream *stream) const {
-    if (stream != nullptr || !is_plain(dst_) || !is_plain(src_)) {
-        VIA_TRY(await_stream(stream, kWhat));
-    }
-    return await_arrays(dst_, src_);
-}
+void Conversion::run_on_host() { convert_elements(transfer_.loops, transfer_.elements); }
 
-Status Conversion::prepare_on(via_stream *stream) {
-    return is_empty_ || on_host_ ? VIA_OK : cuda::prepare_convert(transfer_, stream);
-}
-
-Status Conversion::run_on(via_stream *stream) {
-    if (is_empty_) {
-        return stream != nullptr ? cuda::need("a stream") : VIA_OK;
-    }
-    if (!on_host_) {
-        return cuda::convert_on(transfer_, stream);
-    }
-    VIA_TRY(await_before(stream));
-    convert_elements(transfer_.loops, transfer_.elements);
-    return VIA_OK;
-}
-
-Status Conversion::run_now() {
-    if (is_empty_) {
-        return VIA_OK;
-    }
-    if (!on_host_) {
-        return cuda::convert_now(transfer_);
-    }
-    VIA_TRY(await_before(nullptr));
-    convert_elements(transfer_.loops, transfer_.elements);
-    return VIA_OK;
-}
-
-Status Conversion::find_dependency(via_stream *stream, Fence **out_dependency) {
-    return dependency_of_copy(dst_, src_, stream, out_dependency);
-}
-
-Status Conversion::run_in_task(int64_t done_before, via_task *task, Fence **out_fence) {
-    if (is_empty_) {
-        return VIA_OK;
-    }
-    return on_host_ ? convert_in_pieces(transfer_.loops, transfer_.elements, done_before, task)
-                    : cuda::convert_for_task(transfer_, task, out_fence);
-}
-
-// Readers of dst wait for the task, and so does the release of either.
-Status Conversion::note_task(Fence *end) {
-    VIA_TRY(set_last_write(dst_->storage, end));
-    return add_access(src_->storage, end);
-}
-
-bool Conversion::is_immediate() const {
-    return !is_empty_ && !on_host_ && cuda::items_route(transfer_.transfer) == cuda::ItemsRoute::Kernel;
+Status Conversion::run_in_pieces(int64_t done_before, via_task *task) {
+    return convert_in_pieces(transfer_.loops, transfer_.elements, done_before, task);
 }
 
 void Conversion::describe(TextBuffer *text) const {
@@ -145,7 +85,7 @@ void Conversion::describe(TextBuffer *text) const {
     }
     const ElementLoops &loops = transfer_.loops;
     ConvertShape shape;
-    if (on_host_) {
+    if (device_ == nullptr) {
         find_shape(loops, transfer_.elements, &shape);
         text->add("route: host, %s, %s kernel%s\n", shape.by_rows ? "by rows" : "by blocks in a scratch",
                   convert_kernels().name, shape.streaming ? ", streaming stores" : "");
@@ -154,8 +94,8 @@ void Conversion::describe(TextBuffer *text) const {
         cuda::describe_convert(transfer_, text);
         text->add("\n");
     }
-    text->add("element: %s of %d bytes to %s of %d bytes%s\n", DtypeName(src_->dtype).text,
-              bytes_of(transfer_.elements.src), DtypeName(dst_->dtype).text, bytes_of(transfer_.elements.dst),
+    text->add("element: %s of %d bytes to %s of %d bytes%s\n", DtypeName(src()->dtype).text,
+              bytes_of(transfer_.elements.src), DtypeName(dst()->dtype).text, bytes_of(transfer_.elements.dst),
               transfer_.elements.swap_bytes != 0 ? ", bytes swapped" : "");
     text->add("loops:");
     for (int32_t i = 0; i < loops.ndim; ++i) {
@@ -168,7 +108,7 @@ void Conversion::describe(TextBuffer *text) const {
         text->add("affine: times a scale, plus an offset, in float32, %s\n",
                   !elements_.is_numbered() ? "the same for all elements" : "by index along an axis");
     }
-    if (on_host_) {
+    if (device_ == nullptr) {
         text->add("blocks: %lld\nthreads: %d\n", as_printed(shape.blocks), shape.threads);
     }
     text->add("bytes: %lld read, %lld written\n", as_printed(loops.count * bytes_of(transfer_.elements.src)),

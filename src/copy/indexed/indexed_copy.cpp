@@ -20,8 +20,6 @@
 namespace via {
 namespace {
 
-constexpr char kWhat[] = "a copy by index by the host";
-
 // Of a kernel's loops, without that of the rows.
 constexpr int32_t kMostRowAxes = 60;
 
@@ -88,22 +86,12 @@ cuda::Side side_of(via_array *array, via_array *other) {
 
 }  // namespace
 
-IndexedCopy::IndexedCopy(const IndexedArguments &arguments) : given_(arguments) {
-    for (via_array *array : {given_.dst, given_.src, given_.dst_index, given_.src_index}) {
-        if (array != nullptr) {
-            retain_array(array);
-        }
-    }
-}
+IndexedCopy::IndexedCopy(const IndexedArguments &arguments)
+    : PlannedCopy("a copy by index by the host", arguments.dst, arguments.src, arguments.dst_index,
+                  arguments.src_index),
+      given_(arguments) {}
 
-IndexedCopy::~IndexedCopy() {
-    cuda::end_index_table(table_);
-    for (via_array *array : {given_.dst, given_.src, given_.dst_index, given_.src_index}) {
-        if (array != nullptr) {
-            release_array(array);
-        }
-    }
-}
+IndexedCopy::~IndexedCopy() { cuda::end_index_table(table_); }
 
 Status IndexedCopy::make(const IndexedArguments &arguments, PlannedCopy **out_copy) {
     IndexedArguments checked = arguments;
@@ -127,6 +115,7 @@ Status IndexedCopy::plan(int64_t count) {
     is_empty_ = count == 0 || given_.dst->size == 0 || given_.src->size == 0;
     VIA_TRY(is_empty_ ? VIA_OK : plan_rows());
     VIA_TRY(is_empty_ ? VIA_OK : find_route());
+    nbytes_ = is_empty_ ? 0 : rows_.nbytes();
     return read_lists();
 }
 
@@ -144,7 +133,7 @@ Status IndexedCopy::plan_rows() {
     if (given_.dst->is_packed()) {
         if (row_.in_bits || row_.trailing_bits != 0 || (rows_.dst_step | rows_.src_step) % 8 != 0) {
             to_bits(&row_);
-            route_ = Route::Bits;
+            layout_ = Layout::Bits;
         } else {
             rows_.dst_step /= 8;
             rows_.src_step /= 8;
@@ -175,7 +164,7 @@ Status IndexedCopy::plan_converted(via_array *dst_row, via_array *src_row) {
     rows_.row_bytes = plan->loops().count * bytes_of(plan->elements().dst);
     converted_ = {rows_, plan->loops(), plan->elements()};
     elements_ = std::move(plan);
-    route_ = Route::Converted;
+    layout_ = Layout::Converted;
     return check_converted_memory(given_, converted_);
 }
 
@@ -193,7 +182,7 @@ Status IndexedCopy::find_route() {
                           nullptr};
     VIA_TRY(cuda::find_sides(&transfer_.transfer));
     const bool device = cuda::has_device(transfer_.transfer);
-    if (device && route_ == Route::Bits) {
+    if (device && layout_ == Layout::Bits) {
         return fail(VIA_ERROR_UNSUPPORTED,
                     "dst has rows of packed %s that are no whole bytes; expected whole bytes on a "
                     "device",
@@ -204,7 +193,7 @@ Status IndexedCopy::find_route() {
         fetches_ = is_on_device(given_.dst_index) || is_on_device(given_.src_index);
         return VIA_OK;
     }
-    route_ = Route::Device;
+    device_ = &transfer_;
     const bool reaches_lists =
         elements_ == nullptr && cuda::items_route(transfer_.transfer) == cuda::ItemsRoute::Kernel;
     fetches_ = !reaches_lists && (is_on_device(given_.dst_index) || is_on_device(given_.src_index));
@@ -244,6 +233,7 @@ void IndexedCopy::set_rows() {
     converted_.rows = rows_;
     transfer_.converted = converted();
     transfer_.host = this;
+    transfer_.table = table_;
 }
 
 // Rows of one array may be copied to others of it if all numbers are known.
@@ -255,28 +245,6 @@ Status IndexedCopy::check_lists() const {
         return fail(VIA_ERROR_OVERLAP, "dst shares bytes with src; expected memory apart, or an index in host memory");
     }
     return check_disjoint(rows_);
-}
-
-bool IndexedCopy::is_all_plain() const {
-    const std::initializer_list<via_array *> arrays = {given_.dst, given_.src, given_.dst_index, given_.src_index};
-    return std::all_of(arrays.begin(), arrays.end(),
-                       [](via_array *array) { return array == nullptr || is_plain(array); });
-}
-
-Status IndexedCopy::await_all() const {
-    VIA_TRY(await_arrays(given_.dst, given_.src));
-    for (via_array *list : {given_.dst_index, given_.src_index}) {
-        VIA_TRY(list != nullptr ? wait_until_ready(list->storage) : VIA_OK);
-    }
-    return VIA_OK;
-}
-
-// Waits on the host for everything before the copy.
-Status IndexedCopy::await_before(via_stream *stream) const {
-    if (stream != nullptr || !is_all_plain()) {
-        VIA_TRY(await_stream(stream, kWhat));
-    }
-    return await_all();
 }
 
 // Copies a list from a device. Everything before has been waited for.
@@ -308,7 +276,8 @@ Status IndexedCopy::with_fetched(const Run &run) {
     VIA_TRY(fetch("src_index", given_.src_index, &src_list, &src_block));
     fetched.rows_ = rows_;
     fetched.row_ = row_;
-    fetched.route_ = route_;
+    fetched.layout_ = layout_;
+    fetched.nbytes_ = nbytes_;
     fetched.transfer_ = transfer_;
     fetched.elements_ = elements_;
     fetched.converted_ = converted_;
@@ -321,11 +290,12 @@ Status IndexedCopy::with_fetched(const Run &run) {
         fetched.rows_.dst_index = fetched.dst_numbers_.list;
         VIA_TRY(check_different(fetched.rows_.dst_index, rows_.count, rows_.dst_extent));
     }
-    fetched.set_rows();
     fetched.transfer_.dst_index = fetched.transfer_.src_index = nullptr;
-    if (route_ == Route::Device) {
+    if (device_ != nullptr) {
+        fetched.device_ = &fetched.transfer_;
         VIA_TRY(cuda::make_index_table(&fetched.table_));
     }
+    fetched.set_rows();
     return run(&fetched);
 }
 
@@ -350,78 +320,20 @@ Status IndexedCopy::write(const void *slot, int64_t offset, int64_t nbytes) {
 }
 
 void IndexedCopy::run_on_host() {
-    if (route_ == Route::Bits) {
+    if (layout_ == Layout::Bits) {
         copy_rows_of_bits(row_, rows_);
-    } else if (route_ == Route::Converted) {
+    } else if (layout_ == Layout::Converted) {
         convert_rows(converted_);
     } else {
         copy_rows(rows_);
     }
 }
 
-Status IndexedCopy::prepare_on(via_stream *stream) {
-    return is_empty_ || route_ != Route::Device ? VIA_OK : cuda::prepare_indexed(transfer_, stream);
-}
-
-Status IndexedCopy::run_on(via_stream *stream) {
-    if (is_empty_) {
-        return stream != nullptr ? cuda::need("a stream") : VIA_OK;
-    }
-    if (fetches_) {
-        VIA_TRY(prepare_on(stream));
-        VIA_TRY(await_before(stream));
-        return with_fetched([&](IndexedCopy *fetched) { return fetched->run_on(stream); });
-    }
-    if (route_ == Route::Device) {
-        return cuda::indexed_on(transfer_, table_, stream);
-    }
-    VIA_TRY(await_before(stream));
-    run_on_host();
-    return VIA_OK;
-}
-
-Status IndexedCopy::run_now() {
-    if (is_empty_) {
-        return VIA_OK;
-    }
-    if (fetches_) {
-        VIA_TRY(await_before(nullptr));
-        return with_fetched([](IndexedCopy *fetched) { return fetched->run_now(); });
-    }
-    if (route_ == Route::Device) {
-        return cuda::indexed_now(transfer_, table_);
-    }
-    VIA_TRY(await_before(nullptr));
-    run_on_host();
-    return VIA_OK;
-}
-
-Status IndexedCopy::find_dependency(via_stream *stream, Fence **out_dependency) {
-    Fence *fences[] = {nullptr, last_write(given_.dst->storage), last_write(given_.src->storage), nullptr, nullptr};
-    fences[3] = given_.dst_index != nullptr ? last_write(given_.dst_index->storage) : nullptr;
-    fences[4] = given_.src_index != nullptr ? last_write(given_.src_index->storage) : nullptr;
-    const int32_t device_id = is_empty_ ? 0 : cuda::device_of_transfer(transfer_.transfer);
-    if (const Status status = dependency_of_stream(stream, device_id, &fences[0]); status != VIA_OK) {
-        release_fences(fences, std::size(fences));
-        return status;
-    }
-    return join_fences(fences, std::size(fences), out_dependency);
-}
-
-Status IndexedCopy::run_in_task(int64_t done_before, via_task *task, Fence **out_fence) {
-    if (is_empty_) {
-        return VIA_OK;
-    }
-    if (fetches_) {
-        return with_fetched([&](IndexedCopy *fetched) { return fetched->run_in_task(done_before, task, out_fence); });
-    }
-    if (route_ == Route::Device) {
-        return cuda::indexed_for_task(transfer_, table_, task, out_fence);
-    }
-    if (route_ == Route::Host) {
+Status IndexedCopy::run_in_pieces(int64_t done_before, via_task *task) {
+    if (layout_ == Layout::Bytes) {
         return copy_rows_in_pieces(rows_, done_before, task);
     }
-    if (route_ == Route::Converted) {
+    if (layout_ == Layout::Converted) {
         return convert_rows_in_pieces(converted_, done_before, task);
     }
     run_on_host();
@@ -429,17 +341,28 @@ Status IndexedCopy::run_in_task(int64_t done_before, via_task *task, Fence **out
     return VIA_OK;
 }
 
-Status IndexedCopy::note_task(Fence *end) {
-    VIA_TRY(set_last_write(given_.dst->storage, end));
-    for (via_array *array : {given_.src, given_.dst_index, given_.src_index}) {
-        VIA_TRY(array != nullptr ? add_access(array->storage, end) : VIA_OK);
+Status IndexedCopy::run_on(via_stream *stream) {
+    if (!fetches_) {
+        return PlannedCopy::run_on(stream);
     }
-    return VIA_OK;
+    VIA_TRY(prepare_on(stream));
+    VIA_TRY(await_before(stream));
+    return with_fetched([&](IndexedCopy *fetched) { return fetched->run_on(stream); });
 }
 
-bool IndexedCopy::is_immediate() const {
-    return !is_empty_ && !fetches_ && route_ == Route::Device &&
-           cuda::items_route(transfer_.transfer) == cuda::ItemsRoute::Kernel;
+Status IndexedCopy::run_now() {
+    if (!fetches_) {
+        return PlannedCopy::run_now();
+    }
+    VIA_TRY(await_before(nullptr));
+    return with_fetched([](IndexedCopy *fetched) { return fetched->run_now(); });
+}
+
+Status IndexedCopy::run_in_task(int64_t done_before, via_task *task, Fence **out_fence) {
+    if (!fetches_) {
+        return PlannedCopy::run_in_task(done_before, task, out_fence);
+    }
+    return with_fetched([&](IndexedCopy *fetched) { return fetched->run_in_task(done_before, task, out_fence); });
 }
 
 namespace {

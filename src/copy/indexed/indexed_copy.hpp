@@ -18,19 +18,13 @@ public:
 
     ~IndexedCopy() override;
 
-    via_array *dst() const override { return given_.dst; }
-    via_array *src() const override { return given_.src; }
-    int64_t nbytes() const override { return is_empty_ ? 0 : rows_.nbytes(); }
-    VIA_NODISCARD Status prepare_on(via_stream *stream) override;
     VIA_NODISCARD Status run_on(via_stream *stream) override;
     VIA_NODISCARD Status run_now() override;
-    VIA_NODISCARD Status find_dependency(via_stream *stream, Fence **out_dependency) override;
     VIA_NODISCARD Status run_in_task(int64_t done_before, via_task *task, Fence **out_fence) override;
-    VIA_NODISCARD Status note_task(Fence *end) override;
-    bool is_immediate() const override;
+    bool is_immediate() const override { return !fetches_ && PlannedCopy::is_immediate(); }
 
 private:
-    enum class Route : int32_t { Host, Bits, Converted, Device };
+    enum class Layout : int32_t { Bytes, Bits, Converted };
 
     explicit IndexedCopy(const IndexedArguments &arguments);
 
@@ -45,10 +39,8 @@ private:
                                    IndexList *out_list);
     VIA_NODISCARD Status check_lists() const;
 
-    bool is_all_plain() const;
-    VIA_NODISCARD Status await_all() const;
-    VIA_NODISCARD Status await_before(via_stream *stream) const;
-    void run_on_host();
+    void run_on_host() override;
+    VIA_NODISCARD Status run_in_pieces(int64_t done_before, via_task *task) override;
 
     // The host's part of a copy that involves a device: rows as they cross the link.
     VIA_NODISCARD Status read(void *slot, int64_t offset, int64_t nbytes) override;
@@ -60,8 +52,7 @@ private:
     VIA_NODISCARD Status fetch(const char *name, via_array *list, IndexList *out_list, std::unique_ptr<char[]> *block);
 
     IndexedArguments given_;
-    Route route_ = Route::Host;
-    bool is_empty_ = false;
+    Layout layout_ = Layout::Bytes;
     bool fetches_ = false;  // lists from a device, at each run
     RowOverlap overlap_ = RowOverlap::None;
     IndexedRows rows_{};

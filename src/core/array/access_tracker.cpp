@@ -300,6 +300,14 @@ Status set_last_write(Storage *storage, Fence *fence) {
     return is_tracked ? put_last_write(storage, fence) : VIA_OK;
 }
 
+Status set_last_copy(via_array *dst, std::initializer_list<via_array *> srcs, Fence *fence) {
+    VIA_TRY(set_last_write(dst->storage, fence));
+    for (via_array *src : srcs) {
+        VIA_TRY(src != nullptr && src->storage != dst->storage ? add_access(src->storage, fence) : VIA_OK);
+    }
+    return VIA_OK;
+}
+
 Status add_access(Storage *storage, Fence *fence) {
     FenceReleaser completed;
     return put_access_or_wait(storage, fence, &completed);

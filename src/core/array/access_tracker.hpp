@@ -34,6 +34,8 @@
 // released. access_tracker_many.hpp takes it once for many storages.
 #pragma once
 
+#include <initializer_list>
+
 #include "core/array/array.hpp"
 #include "core/async/fence.hpp"
 
@@ -53,6 +55,9 @@ VIA_NODISCARD Status set_last_write(Storage *storage, Fence *fence);
 // Records an access: the release waits for `fence`. Retains the fence, and drops completed ones when the list is full.
 // Without memory, waits on the host for the fence instead; so does set_last_write.
 VIA_NODISCARD Status add_access(Storage *storage, Fence *fence);
+
+// Records a copy that ends with the fence: a write of dst, and an access of each source; nullptr stands for none.
+VIA_NODISCARD Status set_last_copy(via_array *dst, std::initializer_list<via_array *> srcs, Fence *fence);
 
 // Waits on the host for the last write. Returns the failure of one that has failed, once.
 VIA_NODISCARD Status wait_until_ready(Storage *storage);

@@ -2,25 +2,17 @@
 
 #include <algorithm>
 
-#include "core/array/access_tracker.hpp"
-#include "core/async/task.hpp"
 #include "cuda/device.hpp"
 #include "cuda/launch/convert_kernel.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/route/packed_parts.hpp"
-#include "cuda/route/transfer_order.hpp"
 #include "cuda/staging/staging.hpp"
-#include "cuda/stream/capture.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
-#include "cuda/stream/stream_handles.hpp"
-#include "cuda/stream_access.hpp"
 
 namespace via::cuda {
 namespace {
-
-constexpr char kWhat[] = "a conversion on a device";
 
 // Launches where the kernel reaches the memory of both sides.
 Status launch_part(const Transfer &transfer, const ElementLoops &loops, const ElementConversion &elements,
@@ -88,61 +80,11 @@ private:
     const LinkConversion link_;
 };
 
-Status enqueue(const ConvertTransfer &transfer, const ResolvedStream &stream, via_task *task) {
-    PackedElements elements(transfer);
-    return enqueue_items(elements, stream, task);
-}
-
-// The graph holds both arrays.
-Status capture(const ConvertTransfer &transfer, const ResolvedStream &stream) {
-    VIA_TRY(wait_for_items(transfer.transfer, stream));
-    VIA_TRY(note_copy(transfer.transfer.dst_array, transfer.transfer.src_array, stream));
-    return enqueue(transfer, stream, nullptr);
-}
-
 }  // namespace
 
-Status check_convert(const ConvertTransfer &transfer) {
-    VIA_TRY(need_driver(kWhat));
-    return need_kernels_of_items(transfer.transfer, kWhat);
-}
-
-Status prepare_convert(const ConvertTransfer &transfer, via_stream *stream) {
-    ResolvedStream resolved;
-    VIA_TRY(resolve_for(transfer.transfer, kWhat, stream, &resolved));
-    return check_items(transfer.transfer, resolved);
-}
-
-Status convert_now(const ConvertTransfer &transfer) {
-    ResolvedStream stream;
-    VIA_TRY(resolve_for(transfer.transfer, kWhat, nullptr, &stream));
-    VIA_TRY(check_items(transfer.transfer, stream));
-    VIA_TRY(follow_other_device(transfer.transfer, stream));
-    const RelaxedCapture relaxed;
-    VIA_TRY(wait_for_items(transfer.transfer, stream));
-    VIA_TRY(end_failed(enqueue(transfer, stream, nullptr), stream));
-    return wait_for_stream(stream);
-}
-
-Status convert_on(const ConvertTransfer &transfer, via_stream *stream) {
-    ResolvedStream resolved;
-    VIA_TRY(resolve_for(transfer.transfer, kWhat, stream, &resolved));
-    VIA_TRY(check_items(transfer.transfer, resolved));
-    if (resolved.capturing) {
-        return capture(transfer, resolved);
-    }
-    VIA_TRY(wait_for_items(transfer.transfer, resolved));
-    VIA_TRY(end_failed(enqueue(transfer, resolved, nullptr), resolved));
-    return note_copy(transfer.transfer.dst_array, transfer.transfer.src_array, resolved);
-}
-
-Status convert_for_task(const ConvertTransfer &transfer, via_task *task, Fence **out_fence) {
-    ResolvedStream stream;
-    VIA_TRY(internal_stream(device_of_transfer(transfer.transfer), kTaskStream, &stream));
-    const RelaxedCapture relaxed;
-    VIA_TRY(check_items(transfer.transfer, stream));
-    VIA_TRY(end_failed(enqueue(transfer, stream, task), stream));
-    return record_or_wait(stream, out_fence);
+Status ConvertTransfer::enqueue(const ResolvedStream &stream, via_task *task, FaultRecord *) const {
+    PackedElements items(*this);
+    return enqueue_items(items, stream, task);
 }
 
 Status convert_io(const ConvertTransfer &transfer, via_task *task, Fence **out_fence) {

@@ -2,12 +2,10 @@
 
 #include "core/async/task.hpp"
 #include "core/base/thread_state.hpp"
-#include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/route/link_copy.hpp"
-#include "cuda/route/transfer_order.hpp"
 #include "cuda/staging/staging.hpp"
 
 namespace via::cuda {
@@ -153,34 +151,6 @@ ItemsRoute items_route(const Transfer &transfer) {
         return ItemsRoute::Peer;
     }
     return has_pageable(transfer) && !is_straight(transfer) ? ItemsRoute::Staged : ItemsRoute::Kernel;
-}
-
-Status need_kernels_of_items(const Transfer &transfer, const char *what) {
-    if (!devices_differ(transfer)) {
-        return need_kernels(device_of_transfer(transfer), what);
-    }
-    VIA_TRY(need_kernels(transfer.src_side.device_id, what));
-    return need_kernels(transfer.dst_side.device_id, what);
-}
-
-Status check_items(const Transfer &transfer, const ResolvedStream &stream) {
-    const ItemsRoute route = items_route(transfer);
-    if (stream.capturing && route != ItemsRoute::Kernel) {
-        return fail(VIA_ERROR_STREAM_CAPTURE,
-                    "stream is being captured, and %s; expected memory that one device reaches",
-                    route == ItemsRoute::Peer        ? "dst and src are on two devices"
-                    : is_pageable(transfer.dst_side) ? "dst is pageable memory"
-                                                     : "src is pageable memory");
-    }
-    return route == ItemsRoute::Peer ? VIA_OK : prepare_kernel(transfer, stream);
-}
-
-Status wait_for_items(const Transfer &transfer, const ResolvedStream &stream) {
-    if (items_route(transfer) != ItemsRoute::Staged) {
-        return wait_for_arrays(transfer, stream);
-    }
-    VIA_TRY(wait_for_arrays(transfer));
-    return await_work(stream);
 }
 
 Status stage_items(PackedItems &items, const ResolvedStream &stream, via_task *task) {

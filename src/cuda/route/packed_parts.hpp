@@ -57,15 +57,6 @@ private:
     const int32_t workers_;
 };
 
-// Refuses a capture in which the host or another device has a part, and what no kernel reaches. Loads kernels.
-VIA_NODISCARD Status check_items(const Transfer &transfer, const ResolvedStream &stream);
-
-// Refuses devices that run no kernels. Errors: VIA_ERROR_UNSUPPORTED.
-VIA_NODISCARD Status need_kernels_of_items(const Transfer &transfer, const char *what);
-
-// Waits for both arrays, and on the host for the stream's work if the host has a part.
-VIA_NODISCARD Status wait_for_items(const Transfer &transfer, const ResolvedStream &stream);
-
 // Copies by the route. Everything before has been waited for. What the host has a part in is done on return: a pageable
 // source has been read, and a pageable destination written. Errors: VIA_ERROR_CANCELLED.
 VIA_NODISCARD Status enqueue_items(PackedItems &items, const ResolvedStream &stream, via_task *task);

@@ -22,8 +22,7 @@ Status hold_both(const ResolvedStream &stream, via_array *dst, via_array *src) {
 Status mark_both(const ResolvedStream &stream, via_array *dst, via_array *src) {
     UniqueFence fence;
     VIA_TRY(record_fence(stream, fence.out()));
-    VIA_TRY(set_last_write(dst->storage, fence.get()));
-    return src == nullptr || src->storage == dst->storage ? VIA_OK : add_access(src->storage, fence.get());
+    return set_last_copy(dst, {src}, fence.get());
 }
 
 bool is_marked(const ResolvedStream &stream, via_array *dst, via_array *src) {
