@@ -62,6 +62,12 @@ Status primary_context(int32_t device_id, CUcontext *out_context) {
     return retain_primary(device_id, device, out_context);
 }
 
+Status primary_context(int32_t device_id, ContextKey *out_key) {
+    VIA_TRY(primary_context(device_id, &out_key->context));
+    out_key->id = context_id(out_key->context);
+    return VIA_OK;
+}
+
 bool find_active_primary(int32_t device_id, ContextKey *out_key) {
     out_key->context = primaries[device_id].load(std::memory_order_acquire);
     if (!is_active(device_id) ||
@@ -143,9 +149,7 @@ Status context_at_hand(int32_t device_id, ContextKey *out_key) {
     if (out_key->id != 0) [[likely]] {
         return VIA_OK;
     }
-    VIA_TRY(primary_context(device_id, &out_key->context));
-    out_key->id = context_id(out_key->context);
-    return VIA_OK;
+    return primary_context(device_id, out_key);
 }
 
 Status device_of_context(CUcontext context, int32_t *out_device_id) {

@@ -44,6 +44,7 @@ VIA_NODISCARD Status need_device(const char *what, int32_t device_id);
 VIA_NODISCARD Status primary_context(int32_t device_id, CUcontext *out_context);
 
 struct ContextKey;
+VIA_NODISCARD Status primary_context(int32_t device_id, ContextKey *out_key);
 
 // Returns the primary context if it is active, otherwise false. Does not make it active.
 bool find_active_primary(int32_t device_id, ContextKey *out_key);

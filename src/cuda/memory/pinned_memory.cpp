@@ -139,8 +139,7 @@ std::mutex making;
 
 Status lock_buffers(int32_t device_id, PinnedBlock *out_memory) {
     ContextKey key{};
-    VIA_TRY(primary_context(device_id, &key.context));
-    key.id = context_id(key.context);
+    VIA_TRY(primary_context(device_id, &key));
     ContextScope scope;
     VIA_TRY(scope.enter(key.context));
     return pin_block(kBytes, node_of_device(device_id), key, out_memory);

@@ -266,8 +266,7 @@ Status prepare_part(const Transfer &transfer, const Side &side, int32_t side_dev
         return prepare_kernel(here, stream);
     }
     ContextKey primary{};
-    VIA_TRY(primary_context(side.device_id, &primary.context));
-    primary.id = context_id(primary.context);
+    VIA_TRY(primary_context(side.device_id, &primary));
     return prepare_kernel(here, {CU_STREAM_LEGACY, primary.context, primary.id, side.device_id, stream.capturing, 0});
 }
 

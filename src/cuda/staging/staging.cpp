@@ -112,9 +112,9 @@ Status record_end(const StagedStreams &streams, Fence **out_fence) {
 }
 
 Status acquire_ring(int32_t device_id, UniqueRing *ring) {
-    CUcontext context = nullptr;
-    VIA_TRY(primary_context(device_id, &context));
-    return Ring::acquire(device_id, {context, context_id(context)}, ring->out());
+    ContextKey key{};
+    VIA_TRY(primary_context(device_id, &key));
+    return Ring::acquire(device_id, key, ring->out());
 }
 
 // Making the ring takes longer than a small copy gains. Small copies go to the driver until together they would have

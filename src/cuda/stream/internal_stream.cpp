@@ -35,9 +35,8 @@ std::mutex making;
 }  // namespace
 
 Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_stream) {
-    CUcontext context = nullptr;
-    VIA_TRY(primary_context(device_id, &context));
-    const ContextKey key{context, context_id(context)};
+    ContextKey key{};
+    VIA_TRY(primary_context(device_id, &key));
     if (key.id == 0) {
         return fail(VIA_ERROR_CUDA, "cuCtxGetId: the primary context of device %d has no number", device_id);
     }
@@ -108,9 +107,8 @@ Status destroy_with_graph(const ResolvedStream &origin, const NativeHandle &nati
 
 Status SideStream::take(int32_t device_id, const ResolvedStream &origin) {
     const RelaxedCapture relaxed;
-    CUcontext context = nullptr;
-    VIA_TRY(primary_context(device_id, &context));
-    const ContextKey key{context, context_id(context)};
+    ContextKey key{};
+    VIA_TRY(primary_context(device_id, &key));
     InternalStream stream{};
     if (!take_kept(device_id, key, &stream)) {
         VIA_TRY(make_stream(key, &stream));
