@@ -171,10 +171,10 @@ void end_mapping(const Deleter &deleter) {
 
 // Consumes the descriptor, on failure too.
 Status map_file(const FileName &file, int64_t nbytes, bool writable, bool counted, Deleter *out_deleter) {
-    auto *mapping = new (std::nothrow) Mapping{file, nullptr, nbytes, false};
-    if (mapping == nullptr) {
+    Mapping *mapping = nullptr;
+    if (const Status made = make_object("a mapping", &mapping, file, nullptr, nbytes, false); made != VIA_OK) {
         close(file.descriptor);
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(Mapping));
+        return made;
     }
     const Deleter deleter{end_mapping, nullptr, mapping, nullptr, nbytes};
     if (nbytes > 0) {

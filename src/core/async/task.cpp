@@ -182,11 +182,10 @@ void deliver_soon(via_task *task) {
 }  // namespace
 
 Status start_task(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, via_task **out_task) {
-    auto *task = new (std::nothrow) via_task(work, nbytes);
-    if (task == nullptr) {
-        const Status status = fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_task));
+    via_task *task = nullptr;
+    if (const Status made = make_object("a handle", &task, work, nbytes); made != VIA_OK) {
         work->end();
-        return status;
+        return made;
     }
     task->retain();  // for the machinery
     count(Counter::PendingTasks, 1);

@@ -78,10 +78,10 @@ struct Block {
     CudaMemory *memory;
     void *address;
     int64_t nbytes;
-    unsigned long long number;  // no other allocation of this process has or had it
-    UniqueFence ready;          // where a stream allocates it, until the array knows
-    ResolvedStream freed_on;    // where it is freed after the work that uses it; no stream where none does any more
-    PinnedBlock locked;         // of a large pinned one; then it has no number
+    unsigned long long number = 0;  // no other allocation of this process has or had it
+    UniqueFence ready{nullptr};     // where a stream allocates it, until the array knows
+    ResolvedStream freed_on{};      // where it is freed after the work that uses it; no stream where none does any more
+    PinnedBlock locked{};           // of a large pinned one; then it has no number
 };
 static_assert(offsetof(Block, job) == 0);
 
@@ -300,13 +300,9 @@ Status fill_block(Block *block, via_stream *stream) {
 
 // Counts the block and holds its memory from here on.
 Status make_block(CudaMemory *memory, int64_t nbytes, Block **out_block) {
-    auto *block = new (std::nothrow) Block{{}, memory, nullptr, nbytes, 0, UniqueFence(), {}, {}};
-    if (block == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(Block));
-    }
+    VIA_TRY(make_object("a block of memory", out_block, Job{}, memory, nullptr, nbytes));
     retain_memory(memory);
     count(memory->row->counter, nbytes);
-    *out_block = block;
     return VIA_OK;
 }
 
@@ -366,12 +362,8 @@ Status make_cuda_memory(int32_t kind, int32_t device_id, via_memory **out_memory
         VIA_TRY(check_pool(device));
     }
     const int32_t named = row.device_type == VIA_DEVICE_CUDA ? device_id : 0;
-    auto *memory = new (std::nothrow) CudaMemory{{&kCudaKind, row.device_type, named}, &row, device_id};
-    if (memory == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(CudaMemory));
-    }
-    *out_memory = memory;
-    return VIA_OK;
+    *out_memory = new (std::nothrow) CudaMemory{{&kCudaKind, row.device_type, named}, &row, device_id};
+    return *out_memory != nullptr ? VIA_OK : fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle");
 }
 
 }  // namespace via::cuda
