@@ -7,11 +7,20 @@
 #include <new>
 
 #include "api/trace.hpp"
-#include "core/array/writes_seen.hpp"
+#include "core/array/access_tracker_many.hpp"
 #include "core/base/status.hpp"
+#include "core/base/thread_state.hpp"
 #include "core/base/versioned_struct.hpp"
 
 namespace via {
+
+// Makes fences that the thread makes from now on come after all writes that are recorded by now, since the call waits
+// for those of its arrays. A callback's calls leave it as it was (CallbackScope). Fences of a thread without a state of
+// its own count as unordered.
+inline void see_writes() {
+    ThreadState &state = current_thread_state != nullptr ? *current_thread_state : emergency_state;
+    state.writes_seen.store(write_changes(), std::memory_order_relaxed);
+}
 
 // Runs the steps of a public function, in order, until one fails: first those that check its arguments. Turns C++
 // exceptions into errors. Rethrows a forced unwind (thread cancellation, and the way CPython ends foreign threads at

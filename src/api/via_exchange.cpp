@@ -1,5 +1,5 @@
 #include "api/guard.hpp"
-#include "copy/clone.hpp"
+#include "copy/copy.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "exchange/array_interface.hpp"
 #include "exchange/arrow.hpp"

@@ -10,13 +10,17 @@
 #include <numeric>
 #include <tuple>
 
-#include "archive/archive_format.hpp"
 #include "archive/archive_paths.hpp"
+#include "archive/gguf.hpp"
+#include "archive/npz.hpp"
+#include "archive/safetensors.hpp"
 #include "archive/tensor_conversion.hpp"
 #include "archive/tensor_list.hpp"
 #include "core/array/memory.hpp"
 #include "core/array/view.hpp"
 #include "core/base/checked.hpp"
+#include "file/npy.hpp"
+#include "file/read_write.hpp"
 
 namespace via {
 namespace {
@@ -43,13 +47,27 @@ Status check_options(const via_file_options &options) {
                       "options.mode is VIA_MODE_READ_WRITE; expected VIA_MODE_READ or VIA_MODE_COPY_ON_WRITE");
 }
 
-Status make_archive(const via_file_options &options, UniqueArchive *out_archive) {
-    auto *archive = new (std::nothrow) via_archive;
-    if (archive == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_archive));
+// Reads the header of a file of any format, told by its first bytes; a text names the tensor.
+// A safetensors file begins with the length of its JSON, at most 100 MB, which may look like a ZIP's first bytes, yet
+// not like GGUF's.
+Status read_tensors(OpenFile *open, TensorList *out_list) {
+    constexpr int64_t kStart = 9;
+    char bytes[kStart];
+    int64_t got = 0;
+    VIA_TRY(read_up_to(open, bytes, 0, kStart, &got));
+    const std::string_view start(bytes, static_cast<size_t>(got));
+    if (is_npy(start)) {
+        return fail(VIA_ERROR_FORMAT, "the file is one .npy array; expected an archive, or via_load for one array");
     }
-    archive->options = options;
-    *out_archive->out() = archive;
+    if (is_gguf(start)) {
+        return read_gguf(open, out_list);
+    }
+    return is_npz(start) && !start.ends_with('{') ? read_npz(open, out_list) : read_safetensors(open, out_list);
+}
+
+Status make_archive(const via_file_options &options, UniqueArchive *out_archive) {
+    VIA_TRY(make_object("a handle", out_archive->out()));
+    out_archive->get()->options = options;
     return VIA_OK;
 }
 

@@ -17,7 +17,7 @@
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
-#include "core/base/last_error.hpp"
+#include "core/base/first_failure.hpp"
 #include "core/base/rounding.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/convert_transfer.hpp"

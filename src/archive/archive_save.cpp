@@ -11,7 +11,7 @@
 #include "core/array/access_tracker_many.hpp"
 #include "core/array/memory.hpp"
 #include "core/async/task.hpp"
-#include "core/base/last_error.hpp"
+#include "core/base/first_failure.hpp"
 #include "cuda/cuda_memory.hpp"
 #include "cuda/device.hpp"
 #include "file/atomic_replace.hpp"

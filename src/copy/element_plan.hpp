@@ -65,4 +65,8 @@ void convert_to_packed(const ElementLoops &loops, const ElementConversion &eleme
 void convert_from_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
                          const void *packed);
 
+// Stores adjacent numbers of `width` bytes, 2, 4 or 8, with their bytes in reverse order, on the calling thread. dst is
+// src or does not overlap it.
+void swap_bytes(void *dst, const void *src, int64_t nbytes, int64_t width);
+
 }  // namespace via

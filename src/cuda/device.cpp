@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/base/last_error.hpp"
+#include "core/base/first_failure.hpp"
 #include "core/base/text_buffer.hpp"
 #include "cuda/driver/context.hpp"
 #include "cuda/launch/module.hpp"

@@ -6,8 +6,7 @@
 // memory only.
 //
 // Rows of another dtype cross in the narrower one. A kernel brings them together in scratch memory, another one
-// converts, and a third one spreads them out (route/converted_items.hpp); the first or the last is left out without a
-// list.
+// converts, and a third one spreads them out; the first or the last is left out without a list.
 //
 // Lists in the device's memory are checked by the kernel. It skips numbers out of range, and stores one of them in a
 // record in pinned memory, which the fence of the work reads (route/index_fence.hpp).

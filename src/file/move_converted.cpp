@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "copy/swap_bytes.hpp"
 #include "cuda/convert_transfer.hpp"
 #include "file/file_conversion.hpp"
 #include "file/io_chunks.hpp"

@@ -12,7 +12,7 @@
 #include "core/async/fence.hpp"
 #include "core/async/task.hpp"
 #include "core/base/checked.hpp"
-#include "core/base/last_error.hpp"
+#include "core/base/first_failure.hpp"
 
 namespace via {
 namespace {

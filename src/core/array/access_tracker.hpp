@@ -20,7 +20,7 @@
 // Recording a write replaces the last one if the new work comes after it: on its stream, or because it has waited. A
 // call waits for the last write of its arrays; so a fence that it makes comes after all writes that were recorded
 // before the call began. Recorded writes are numbered, and a fence knows the number at the beginning of its call
-// (writes_seen.hpp). Threads that write one array at once may have seen nothing of each other: their fences are joined.
+// (see_writes). Threads that write one array at once may have seen nothing of each other: their fences are joined.
 //
 // Without memory for the tracker or the list, the call waits on the host for the fence instead of remembering it.
 //

@@ -7,7 +7,7 @@
 
 #include "core/async/reaper.hpp"
 #include "core/async/task.hpp"
-#include "core/base/last_error.hpp"
+#include "core/base/first_failure.hpp"
 #include "core/base/lock.hpp"
 #include "core/diagnostics/handle_registry.hpp"
 

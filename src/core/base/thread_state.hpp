@@ -38,7 +38,7 @@ struct ThreadState {
     std::atomic<int64_t> counters[static_cast<int32_t>(Counter::kCount)] = {};
     int32_t depth = 0;
     int32_t nested_deleters = 0;
-    std::atomic<uint64_t> writes_seen{0};   // see core/array/writes_seen.hpp
+    std::atomic<uint64_t> writes_seen{0};   // see core/array/access_tracker.hpp
     PostponedDeleter *postponed = nullptr;  // deleters nested too deeply
     std::atomic<bool> in_use{true};
     ThreadState *next = nullptr;
@@ -67,7 +67,8 @@ extern ThreadState emergency_state;
 
 inline bool is_shared(const ThreadState &state) { return &state == &emergency_state; }
 
-// What the thread's public call has seen of writes (core/array/writes_seen.hpp); 0 for a thread without its own state.
+// What the thread's public call has seen of writes (core/array/access_tracker.hpp); 0 for a thread without its own
+// state.
 inline uint64_t writes_seen() {
     const ThreadState *state = current_thread_state;
     return state != nullptr && !is_shared(*state) ? state->writes_seen.load(std::memory_order_relaxed) : 0;

@@ -1,4 +1,4 @@
-#include "copy/convert/conversion.hpp"
+#include "copy/convert.hpp"
 
 #include <memory>
 #include <new>
@@ -7,8 +7,12 @@
 #include "copy/convert/element_order.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
+#include "copy/element_plan.hpp"
 #include "copy/explain.hpp"
+#include "copy/planned_copy.hpp"
 #include "copy/submit.hpp"
+#include "core/base/text_buffer.hpp"
+#include "cuda/convert_transfer.hpp"
 #include "cuda/device.hpp"
 
 namespace via {
@@ -18,6 +22,29 @@ cuda::Side side_of(via_array *array, via_array *other) {
     const bool asked = is_plain(array) && other->device_type == VIA_DEVICE_CUDA;
     return {asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
 }
+
+// One conversion: checked and planned.
+class Conversion final : public PlannedCopy, cuda::IoEndpoint {
+public:
+    Conversion(via_array *dst, via_array *src) : PlannedCopy("a conversion by the host", dst, src) {}
+
+    // Checks everything that may refuse the conversion. Touches no element.
+    VIA_NODISCARD Status plan(const via_convert_options &options);
+
+    void describe(TextBuffer *text) const;
+
+private:
+    VIA_NODISCARD Status find_route(const via_convert_options &options);
+    void run_on_host() override;
+    VIA_NODISCARD Status run_in_pieces(int64_t done_before, via_task *task) override;
+
+    // The host's part of a conversion that involves a device: elements as they cross the link.
+    VIA_NODISCARD Status read(void *slot, int64_t offset, int64_t nbytes) override;
+    VIA_NODISCARD Status write(const void *slot, int64_t offset, int64_t nbytes) override;
+
+    ElementPlan elements_;
+    cuda::ConvertTransfer transfer_{};
+};
 
 }  // namespace
 
