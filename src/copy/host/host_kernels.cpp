@@ -1,15 +1,29 @@
 #include "copy/host/host_kernels.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <atomic>
 
 namespace via {
 namespace {
 
 #if defined(__x86_64__)
-bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
+// Clang 14 does not know "f16c" in __builtin_cpu_supports.
+bool has_f16c() {
+    constexpr unsigned kF16c = 1U << 29;
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kF16c) != 0;
+}
+
+bool has_avx2() { return __builtin_cpu_supports("avx2") != 0 && has_f16c(); }
 
 bool has_avx512() {
-    return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+    return has_f16c() && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
            __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0;
 }
 #endif

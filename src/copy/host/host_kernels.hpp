@@ -7,6 +7,7 @@ namespace via {
 
 struct SimdKernels {
     const char *name;
+    int level;              // as of simd_kernels_at
     Kernel rows;            // runs of any length
     Kernel rows_streaming;  // the same, bypassing the cache; end_streaming comes after the last of them
     // Elements of 1 << index bytes, adjacent in dst along the inner axis and in src along the outer one.
@@ -20,7 +21,8 @@ const SimdKernels &simd_kernels();
 // Makes streaming stores visible before anything that this thread writes later. It waits for them: once per thread.
 void end_streaming();
 
-// Each of them; the tests try all. nullptr where the processor or the build lacks it.
+// Each of them; the tests try all. nullptr where the processor or the build lacks it. Levels above 0 have F16C too, as
+// every processor with AVX2.
 inline constexpr int kSimdLevels = 3;
 const SimdKernels *simd_kernels_at(int level);
 

@@ -70,6 +70,7 @@ void transpose(const Piece &piece) {
 
 constexpr SimdKernels make_kernels(const char *name) noexcept {
     return {name,
+            VIA_VECTOR_BYTES / 32,
             copy_rows,
             stream_rows,
             {transpose<uint8_t>, transpose<uint16_t>, transpose<uint32_t>, transpose<uint64_t>, transpose<Element16>},
