@@ -378,11 +378,10 @@ Status submit_save(const SaveRequest &request, via_stream *stream, via_task **ou
     UniqueFence dependency;
     VIA_TRY(writer.find_dependency(stream, dependency.out()));
     const std::vector<Storage *> storages = writer.storages();  // held by the caller, even if the task ends first
-    via_task *task = nullptr;
-    VIA_TRY(start_task(work.release(), writer.nbytes(), dependency.get(), false, &task));
-    const UniqueFence fence(task_fence(task));
-    const Status noted = add_accesses(storages.data(), static_cast<int64_t>(storages.size()), fence.get());
-    return hand_out_task(task, noted, out_task);
+    const auto note = [&](Fence *end) {
+        return add_accesses(storages.data(), static_cast<int64_t>(storages.size()), end);
+    };
+    return submit_work(work.release(), writer.nbytes(), dependency.get(), false, note, out_task);
 }
 
 }  // namespace via

@@ -88,10 +88,9 @@ Status submit_planned(PlannedCopy *copy, via_stream *stream, via_task **out_task
     VIA_TRY(copy->find_dependency(stream, dependency.out()));
     PlannedWork *work = nullptr;
     VIA_TRY(make_object("a task", &work, copy));
-    via_task *task = nullptr;
-    VIA_TRY(start_task(work, copy->nbytes(), dependency.get(), copy->is_immediate(), &task));
-    const UniqueFence end(task_fence(task));
-    return hand_out_task(task, copy->note_task(end.get()), out_task);
+    return submit_work(
+        work, copy->nbytes(), dependency.get(), copy->is_immediate(), [&](Fence *end) { return copy->note_task(end); },
+        out_task);
 }
 
 }  // namespace via

@@ -33,12 +33,6 @@ struct CopyWork final : TaskWork {
     CopyPlan plan;  // unless there are no elements
 };
 
-// Readers of dst wait for the task, and so does the release of either.
-Status mark_arrays(via_array *dst, via_array *src, via_task *task) {
-    const UniqueFence fence(task_fence(task));
-    return set_last_copy(dst, {src}, fence.get());
-}
-
 int32_t device_of_copy(via_array *dst, via_array *src) {
     const cuda::Side dst_side{dst->device_type, dst->device_id};
     const cuda::Side src_side{src->device_type, src->device_id};
@@ -115,9 +109,9 @@ Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task 
     UniqueFence dependency;
     VIA_TRY(dependency_of_copy(dst, src, stream, dependency.out()));
     const bool immediate = dst->size != 0 && is_immediate(work.get()->plan);
-    via_task *task = nullptr;
-    VIA_TRY(start_task(work.release(), dst->nbytes(), dependency.get(), immediate, &task));
-    return hand_out_task(task, mark_arrays(dst, src, task), out_task);
+    // Readers of dst wait for the task, and so does the release of either.
+    const auto note = [&](Fence *end) { return set_last_copy(dst, {src}, end); };
+    return submit_work(work.release(), dst->nbytes(), dependency.get(), immediate, note, out_task);
 }
 
 Status copy_and_wait(via_array *dst, via_array *src) {

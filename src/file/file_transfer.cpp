@@ -2,7 +2,6 @@
 
 #include <iterator>
 #include <mutex>
-#include <new>
 
 #include "copy/copy.hpp"
 #include "copy/copy_check.hpp"
@@ -198,20 +197,6 @@ struct FileWork final : TaskWork {
     const FileTransfer transfer;
 };
 
-// Records the task as the last write of a destination, or as an access of a source.
-Status mark_array(const FileTransfer &transfer, via_task *task) {
-    const UniqueFence fence(task_fence(task));
-    Storage *storage = transfer.array->storage;
-    return transfer.direction == Direction::Read ? set_last_write(storage, fence.get())
-                                                 : add_access(storage, fence.get());
-}
-
-Status start(const FileTransfer &ordered, Fence *dependency, via_task **out_task) {
-    FileWork *work = nullptr;
-    VIA_TRY(make_object("a task", &work, ordered));
-    return start_task(work, ordered.array->nbytes(), dependency, false, out_task);
-}
-
 }  // namespace
 
 Status await_transfer(via_array *array, via_stream *stream) {
@@ -248,9 +233,13 @@ Status submit_transfer(const FileTransfer &given, via_stream *stream, via_task *
     VIA_TRY(check_transfer(ordered.get()));
     UniqueFence dependency;
     VIA_TRY(find_dependency(given.array, stream, dependency.out()));
-    via_task *task = nullptr;
-    VIA_TRY(start(ordered.get(), dependency.get(), &task));
-    return hand_out_task(task, mark_array(given, task), out_task);
+    FileWork *work = nullptr;
+    VIA_TRY(make_object("a task", &work, ordered.get()));
+    const auto note = [&](Fence *end) {
+        Storage *storage = given.array->storage;
+        return given.direction == Direction::Read ? set_last_write(storage, end) : add_access(storage, end);
+    };
+    return submit_work(work, ordered.get().array->nbytes(), dependency.get(), false, note, out_task);
 }
 
 Status save_array(const char *path, via_array *array, const via_file_options &given) {

@@ -146,18 +146,17 @@ Status make_dependency(const BatchWork &batch, via_stream *stream, PreparedBatch
 
 // Tracks the arrays as one copy does: readers of destinations wait for the task, and so does the release of any array.
 // The work may have ended by now.
-Status mark_arrays(PreparedBatch *prepared, bool fused, const PreparedBatch::Before &before, via_task *task) {
-    const UniqueFence end(task_fence(task));
+Status mark_arrays(PreparedBatch *prepared, bool fused, const PreparedBatch::Before &before, Fence *end) {
     const Pairs pairs = prepared->pairs();
     const SingleCopies singles(prepared->plan(), pairs.count, fused);
     for (int32_t i = 0; i < singles.count(); ++i) {
         if (PlannedCopy *planned = pairs.planned_at(singles[i]); planned != nullptr) {
-            VIA_TRY(planned->note_task(end.get()));
+            VIA_TRY(planned->note_task(end));
             continue;
         }
-        VIA_TRY(set_last_copy(pairs.dsts[singles[i]], {pairs.srcs[singles[i]]}, end.get()));
+        VIA_TRY(set_last_copy(pairs.dsts[singles[i]], {pairs.srcs[singles[i]]}, end));
     }
-    return fused ? prepared->note_run(before, end.get()) : VIA_OK;
+    return fused ? prepared->note_run(before, end) : VIA_OK;
 }
 
 Status measure(const BatchWork &batch, int64_t *out_nbytes, bool *out_immediate) {
@@ -188,17 +187,6 @@ Status plan_singles(BatchWork *batch) {
     return VIA_OK;
 }
 
-Status start_batch(UniqueWork<BatchWork> *work, via_stream *stream, PreparedBatch::Before *before,
-                   via_task **out_task) {
-    int64_t nbytes = 0;
-    bool immediate = false;
-    VIA_TRY(plan_singles(work->get()));
-    VIA_TRY(measure(*work->get(), &nbytes, &immediate));
-    UniqueFence dependency;
-    VIA_TRY(make_dependency(*work->get(), stream, before, dependency.out()));
-    return start_task(work->release(), nbytes, dependency.get(), immediate, out_task);
-}
-
 }  // namespace
 
 Status submit_prepared(PreparedBatch *prepared, via_stream *stream, via_task **out_task) {
@@ -209,10 +197,15 @@ Status submit_prepared(PreparedBatch *prepared, via_stream *stream, via_task **o
     if (work.get()->fences == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
     }
+    int64_t nbytes = 0;
+    bool immediate = false;
+    VIA_TRY(plan_singles(work.get()));
+    VIA_TRY(measure(*work.get(), &nbytes, &immediate));
     PreparedBatch::Before before;
-    via_task *task = nullptr;
-    VIA_TRY(start_batch(&work, stream, &before, &task));
-    return hand_out_task(task, mark_arrays(prepared, fused, before, task), out_task);
+    UniqueFence dependency;
+    VIA_TRY(make_dependency(*work.get(), stream, &before, dependency.out()));
+    const auto note = [&](Fence *end) { return mark_arrays(prepared, fused, before, end); };
+    return submit_work(work.release(), nbytes, dependency.get(), immediate, note, out_task);
 }
 
 }  // namespace via
