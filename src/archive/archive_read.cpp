@@ -5,8 +5,6 @@
 #include <cstring>
 #include <deque>
 #include <memory>
-#include <new>
-#include <utility>
 #include <vector>
 
 #include "archive/tensor_conversion.hpp"
@@ -400,24 +398,15 @@ Status ArchiveReader::move_to_convert(via_task *task, Fence **out_fence) {
     return is_done ? VIA_OK : bounce(device_place_, buffer_->size, task);
 }
 
-// Moves parts of the buffer through one host buffer, for copies that cannot be staged.
+// Reads a part of the buffer that cannot be staged.
 Status ArchiveReader::bounce(int64_t first, int64_t end, via_task *task) {
-    constexpr int64_t kBytes = int64_t{8} << 20;
-    BufferPool buffers(kBytes);
-    Buffer buffer(buffers);
-    VIA_TRY(buffer.acquire());
-    for (int64_t at = first; at < end; at += kBytes) {
-        const int64_t nbytes = std::min(kBytes, end - at);
-        UniqueArray part;
-        UniqueArray dense;
-        VIA_TRY(make_view(buffer_, static_cast<char *>(buffer_->data) + at, VIA_UINT8, {1, {nbytes}, {1}},
-                          buffer_->flags, part.out()));
-        VIA_TRY(make_dense(part.get(), VIA_UINT8, buffer.get(), dense.out()));
-        BufferChunks chunks(*this, buffer.get(), at, nbytes);
-        VIA_TRY(parallel_io(&chunks, workers(), at, buffer_->size, task));
-        VIA_TRY(copy_and_wait(part.get(), dense.get()));
-    }
-    return VIA_OK;
+    UniqueArray part;
+    VIA_TRY(make_view(buffer_, static_cast<char *>(buffer_->data) + first, VIA_UINT8, {1, {end - first}, {1}},
+                      buffer_->flags, part.out()));
+    return bounce_slabs(part.get(), Direction::Read, [&](char *memory, int64_t offset, int64_t nbytes) {
+        BufferChunks chunks(*this, memory, first + offset, nbytes);
+        return parallel_io(&chunks, workers(), first + offset, buffer_->size, task);
+    });
 }
 
 Status ArchiveReader::move(via_task *task, Fence **out_fence) {
@@ -473,10 +462,8 @@ Status submit_archive(via_archive *archive, via_array *buffer, via_stream *strea
     auto work = std::make_unique<ArchiveWork>(archive, buffer);
     UniqueFence dependency;
     VIA_TRY(find_dependency(buffer, stream, dependency.out()));
-    via_task *task = nullptr;
-    VIA_TRY(start_task(work.release(), buffer->size, dependency.get(), false, &task));
-    const UniqueFence fence(task_fence(task));
-    return hand_out_task(task, set_last_write(buffer->storage, fence.get()), out_task);
+    const auto note = [&](Fence *end) { return set_last_write(buffer->storage, end); };
+    return submit_work(work.release(), buffer->size, dependency.get(), false, note, out_task);
 }
 
 Status load_archive(via_archive *archive, via_memory *memory, via_stream *stream, via_array **out_buffer) {

@@ -140,20 +140,12 @@ Status Slabs::view(int64_t number, via_array **out_view) const {
 }
 
 Status SlabChunks::move(int64_t number, int64_t *out_nbytes) {
-    UniqueArray slab;
-    UniqueArray dense;
     Buffer buffer(buffers_);
-    const int64_t offset = offset_ + slabs_.offset(number);
-    VIA_TRY(slabs_.view(number, slab.out()));
     VIA_TRY(buffer.acquire());
-    VIA_TRY(make_dense(slab.get(), slab.get()->dtype, buffer.get(), dense.out()));
-    *out_nbytes = slab.get()->nbytes();
-    if (direction_ == Direction::Read) {
-        VIA_TRY(pass(extent_io_, direction_, buffer.get(), offset, *out_nbytes));
-        return copy_singles(slab.get(), dense.get());
-    }
-    VIA_TRY(copy_singles(dense.get(), slab.get()));
-    return pass(extent_io_, direction_, buffer.get(), offset, *out_nbytes);
+    return slabs_.move(number, direction_, buffer.get(), copy_singles, [&](char *memory, int64_t at, int64_t nbytes) {
+        *out_nbytes = nbytes;
+        return pass(extent_io_, direction_, memory, offset_ + at, nbytes);
+    });
 }
 
 Status parallel_io(IoChunks *chunks, int32_t threads, int64_t done_before, int64_t total, via_task *task) {

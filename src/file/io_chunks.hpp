@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "copy/submit.hpp"
 #include "core/array/array.hpp"
 #include "core/base/rounding.hpp"
 #include "file/file_extents.hpp"
@@ -69,6 +70,23 @@ public:
     // Makes a view of a slab.
     VIA_NODISCARD Status view(int64_t number, via_array **out_view) const;
 
+    // Moves a slab through memory of the host that holds it. `pass` reads or writes its bytes there, which are at an
+    // offset in the copy; `copy` copies between that memory and the array.
+    template <class Copy, class Pass>
+    VIA_NODISCARD Status move(int64_t number, Direction direction, char *memory, const Copy &copy,
+                              const Pass &pass) const {
+        UniqueArray slab;
+        UniqueArray dense;
+        VIA_TRY(view(number, slab.out()));
+        VIA_TRY(make_dense(slab.get(), slab.get()->dtype, memory, dense.out()));
+        if (direction == Direction::Read) {
+            VIA_TRY(pass(memory, offset(number), dense.get()->nbytes()));
+            return copy(slab.get(), dense.get());
+        }
+        VIA_TRY(copy(dense.get(), slab.get()));
+        return pass(memory, offset(number), dense.get()->nbytes());
+    }
+
     // Returns the offset of its bytes in the copy; for count(), that of the end.
     int64_t offset(int64_t number) const {
         return (number / blocks_ * extent_ + number % blocks_ * block_) * inner_bytes_;
@@ -107,6 +125,21 @@ private:
     const Slabs slabs_;
     BufferPool buffers_;
 };
+
+// Moves the slabs of a device's array through one buffer of the host, for copies that cannot be staged. `pass` as in
+// Slabs.
+template <class Pass>
+VIA_NODISCARD Status bounce_slabs(via_array *array, Direction direction, const Pass &pass) {
+    constexpr int64_t kBytes = int64_t{8} << 20;
+    const Slabs slabs(array, kBytes);
+    BufferPool buffers(std::max(slabs.slab_bytes(), kBytes));
+    Buffer buffer(buffers);
+    VIA_TRY(buffer.acquire());
+    for (int64_t i = 0; i < slabs.count(); ++i) {
+        VIA_TRY(slabs.move(i, direction, buffer.get(), copy_and_wait, pass));
+    }
+    return VIA_OK;
+}
 
 // Moves all chunks with up to `threads` threads, the caller's included. Reports progress to `task`, which may be
 // nullptr and may be cancelled; `done_before` of its `total` bytes are done already. The text of a failure states how

@@ -22,22 +22,15 @@ public:
 
     // Reads elements of the file, and converts them for the array.
     Status read(const ElementConversion &elements, int64_t first, int64_t count) {
-        Buffer buffer(io_.buffers());
-        VIA_TRY(buffer.acquire());
-        return in_parts(first, count, kReadBytes, [&](int64_t at, int64_t some) {
-            VIA_TRY(io_.read(buffer.get(), file_bytes(at), file_bytes(some)));
-            convert_part(with_src(conversion_.plan.loops(), buffer.get(), at), elements, at, some);
-            return VIA_OK;
+        return read_parts(first, count, [&](const ElementLoops &loops, int64_t at, int64_t some) {
+            convert_part(loops, elements, at, some);
         });
     }
 
     // Converts elements of the array, and writes them to the file.
     Status write(const ElementConversion &elements, int64_t first, int64_t count) {
-        Buffer buffer(io_.buffers());
-        VIA_TRY(buffer.acquire());
-        return in_parts(first, count, io_.buffers().nbytes(), [&](int64_t at, int64_t some) {
-            convert_part(with_dst(conversion_.plan.loops(), buffer.get(), at), elements, at, some);
-            return write_converted(buffer.get(), at, some);
+        return write_parts(first, count, [&](const ElementLoops &loops, int64_t at, int64_t some) {
+            convert_part(loops, elements, at, some);
         });
     }
 
@@ -49,13 +42,8 @@ public:
         if (changes_nothing(link_.before) && item == conversion_.file_item) {
             return io_.read(packed, file_bytes(first), file_bytes(count));
         }
-        Buffer buffer(io_.buffers());
-        VIA_TRY(buffer.acquire());
-        return in_parts(first, count, kReadBytes, [&](int64_t at, int64_t some) {
-            VIA_TRY(io_.read(buffer.get(), file_bytes(at), file_bytes(some)));
-            convert_to_packed(with_src(conversion_.plan.loops(), buffer.get(), at), link_.before, at, some,
-                              static_cast<char *>(packed) + (at - first) * item);
-            return VIA_OK;
+        return read_parts(first, count, [&](const ElementLoops &loops, int64_t at, int64_t some) {
+            convert_to_packed(loops, link_.before, at, some, static_cast<char *>(packed) + (at - first) * item);
         });
     }
 
@@ -66,43 +54,47 @@ public:
         if (changes_nothing(link_.after) && item == conversion_.file_item && conversion_.swapped_after == 1) {
             return io_.write(packed, file_bytes(first), file_bytes(count));
         }
-        Buffer buffer(io_.buffers());
-        VIA_TRY(buffer.acquire());
-        return in_parts(first, count, io_.buffers().nbytes(), [&](int64_t at, int64_t some) {
-            convert_from_packed(with_dst(conversion_.plan.loops(), buffer.get(), at), link_.after, at, some,
-                                static_cast<const char *>(packed) + (at - first) * item);
-            return write_converted(buffer.get(), at, some);
+        return write_parts(first, count, [&](const ElementLoops &loops, int64_t at, int64_t some) {
+            convert_from_packed(loops, link_.after, at, some, static_cast<const char *>(packed) + (at - first) * item);
         });
     }
 
 private:
-    // Put a buffer in place of the file from element `first` on.
-    ElementLoops with_src(const ElementLoops &loops, const char *buffer, int64_t first) const {
-        ElementLoops there = loops;
-        there.src = buffer - file_bytes(first);
-        return there;
+    // Calls convert(loops, first, count) for parts that a core's cache holds, whose loops have a buffer in place of the
+    // file: after the part has been read, or before it is written.
+    template <class Convert>
+    Status read_parts(int64_t first, int64_t count, const Convert &convert) {
+        return in_parts(first, count, kReadBytes, [&](char *buffer, int64_t at, int64_t some) {
+            ElementLoops loops = conversion_.plan.loops();
+            loops.src = buffer - file_bytes(at);
+            VIA_TRY(io_.read(buffer, file_bytes(at), file_bytes(some)));
+            convert(loops, at, some);
+            return VIA_OK;
+        });
     }
 
-    ElementLoops with_dst(const ElementLoops &loops, char *buffer, int64_t first) const {
-        ElementLoops there = loops;
-        there.dst = buffer - file_bytes(first);
-        return there;
+    template <class Convert>
+    Status write_parts(int64_t first, int64_t count, const Convert &convert) {
+        return in_parts(first, count, io_.buffers().nbytes(), [&](char *buffer, int64_t at, int64_t some) {
+            ElementLoops loops = conversion_.plan.loops();
+            loops.dst = buffer - file_bytes(at);
+            convert(loops, at, some);
+            if (conversion_.swapped_after > 1) {
+                swap_bytes(buffer, buffer, file_bytes(some), conversion_.swapped_after);
+            }
+            return io_.write(buffer, file_bytes(at), file_bytes(some));
+        });
     }
 
     template <class Move>
     Status in_parts(int64_t first, int64_t count, int64_t most_bytes, const Move &move) const {
+        Buffer buffer(io_.buffers());
+        VIA_TRY(buffer.acquire());
         const int64_t each = std::max<int64_t>(most_bytes / conversion_.file_item, 1);
         for (int64_t done = 0; done < count; done += each) {
-            VIA_TRY(move(first + done, std::min(each, count - done)));
+            VIA_TRY(move(buffer.get(), first + done, std::min(each, count - done)));
         }
         return VIA_OK;
-    }
-
-    Status write_converted(char *buffer, int64_t first, int64_t count) {
-        if (conversion_.swapped_after > 1) {
-            swap_bytes(buffer, buffer, file_bytes(count), conversion_.swapped_after);
-        }
-        return io_.write(buffer, file_bytes(first), file_bytes(count));
     }
 
     const TransferConversion &conversion_;

@@ -54,57 +54,15 @@ Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &co
                              out_fence);
 }
 
-// Moves slabs of the array through one host buffer, for copies that cannot be staged.
-class Bounce {
-public:
-    explicit Bounce(const RangeTransfer &transfer)
-        : transfer_(transfer),
-          io_(transfer.open, transfer.page_cache, transfer.durable, true),
-          extent_io_(io_, transfer.extents),
-          slabs_(transfer.array, kBytes),
-          buffers_(std::max(slabs_.slab_bytes(), kBytes)) {}
-    Bounce(const Bounce &) = delete;
-    Bounce &operator=(const Bounce &) = delete;
-
-    Status move() {
-        Buffer buffer(buffers_);
-        VIA_TRY(buffer.acquire());
-        VIA_TRY(transfer_.reserves ? extent_io_.prepare_write() : VIA_OK);
-        for (int64_t i = 0; i < slabs_.count(); ++i) {
-            VIA_TRY(move_slab(i, buffer.get()));
-        }
-        return VIA_OK;
-    }
-
-private:
-    static constexpr int64_t kBytes = int64_t{8} << 20;
-
-    Status move_slab(int64_t number, char *memory) {
-        UniqueArray slab;
-        UniqueArray dense;
-        const int64_t offset = slabs_.offset(number);
-        VIA_TRY(slabs_.view(number, slab.out()));
-        VIA_TRY(make_dense(slab.get(), slab.get()->dtype, memory, dense.out()));
-        if (transfer_.is_read()) {
-            VIA_TRY(pass(memory, offset, dense.get()->nbytes()));
-            return copy_and_wait(slab.get(), dense.get());
-        }
-        VIA_TRY(copy_and_wait(dense.get(), slab.get()));
-        return pass(memory, offset, dense.get()->nbytes());
-    }
-
-    Status pass(char *memory, int64_t offset, int64_t nbytes) {
-        AdjacentChunks chunks(extent_io_, transfer_.direction, offset, memory, nbytes);
-        return parallel_io(&chunks, worker_count(transfer_, extent_io_), offset, transfer_.extents.nbytes,
-                           transfer_.task);
-    }
-
-    const RangeTransfer &transfer_;
-    FileIo io_;
-    ExtentIo extent_io_;
-    const Slabs slabs_;
-    BufferPool buffers_;
-};
+Status bounce(const RangeTransfer &transfer) {
+    FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
+    ExtentIo extent_io(file_io, transfer.extents);
+    VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
+    return bounce_slabs(transfer.array, transfer.direction, [&](char *memory, int64_t offset, int64_t nbytes) {
+        AdjacentChunks chunks(extent_io, transfer.direction, offset, memory, nbytes);
+        return parallel_io(&chunks, worker_count(transfer, extent_io), offset, transfer.extents.nbytes, transfer.task);
+    });
+}
 
 Status move_device_range(const RangeTransfer &transfer, Fence **out_fence) {
     UniqueArray dense;
@@ -115,8 +73,7 @@ Status move_device_range(const RangeTransfer &transfer, Fence **out_fence) {
     if (cuda::can_stage_io(plan.transfer, &staged)) {
         return move_through_ring(transfer, plan.transfer, staged, out_fence);
     }
-    Bounce bounce(transfer);
-    return bounce.move();
+    return bounce(transfer);
 }
 
 // ---- Packed elements, which are adjacent or were refused. The rest of a partly used last byte belongs to others, and
