@@ -1,12 +1,10 @@
 // Describes the plan of a copy.
 #include "copy/explain.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "copy/choose_tiles.hpp"
 #include "copy/copy.hpp"
-#include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/host/host_kernels.hpp"
 #include "copy/host/tile_passes.hpp"
@@ -18,19 +16,20 @@
 #include "cuda/transfer_plan.hpp"
 
 namespace via {
-namespace {
 
-void describe_axes(const Plan &plan, TextBuffer *text) {
+void describe_axes(const Axis *axes, int32_t ndim, bool in_bits, TextBuffer *text) {
     text->add("loops:");
-    for (int32_t i = 0; i < plan.ndim; ++i) {
-        const Axis &axis = plan.axes[i];
+    for (int32_t i = 0; i < ndim; ++i) {
+        const Axis &axis = axes[i];
         text->add("%s %lld (dst %+lld, src %+lld)", i > 0 ? "," : "", as_printed(axis.extent),
                   as_printed(axis.dst_step), as_printed(axis.src_step));
     }
-    text->add(plan.ndim == 0 ? " none\n"
-              : plan.in_bits ? ", innermost first, steps in bits\n"
-                             : ", innermost first, steps in bytes\n");
+    text->add(ndim == 0 ? " none\n"
+              : in_bits ? ", innermost first, steps in bits\n"
+                        : ", innermost first, steps in bytes\n");
 }
+
+namespace {
 
 const char *kernel_name(Walk walk) {
     return walk == Walk::Elements || walk == Walk::Repeat ? "scalar" : simd_kernels().name;
@@ -66,7 +65,7 @@ void describe_loops(const Plan &plan, TextBuffer *text) {
               plan.streaming ? ", streaming stores" : "");
     text->add("element: %lld bytes adjacent in both", as_printed(plan.run));
     text->add(plan.trailing_bits != 0 ? " and %d bits\n" : "\n", plan.trailing_bits);
-    describe_axes(plan, text);
+    describe_axes(plan.axes, plan.ndim, plan.in_bits, text);
     describe_tile(plan, text);
     text->add("threads: %d\n", plan.threads);
     text->add("bytes: %lld, each moved once\n", as_printed(plan.nbytes));
@@ -77,7 +76,7 @@ void describe_transfer(const CopyPlan &plan, TextBuffer *text) {
     cuda::describe_transfer(plan.transfer, plan.device, text);
     text->add("\nelement: %lld bytes adjacent in both\n", as_printed(plan.loops.run));
     if (plan.loops.ndim > 0) {
-        describe_axes(plan.loops, text);
+        describe_axes(plan.loops.axes, plan.loops.ndim, plan.loops.in_bits, text);
     }
     text->add("bytes: %lld, each moved once\n", as_printed(plan.transfer.nbytes));
 }
@@ -86,7 +85,7 @@ void describe_bits(const Plan &plan, const char *way, TextBuffer *text) {
     text->add("route: bits%s\n", way);
     text->add("element: %lld bits adjacent in both\n",
               as_printed(plan.in_bits ? plan.run : plan.run * 8 + plan.trailing_bits));
-    describe_axes(plan, text);
+    describe_axes(plan.axes, plan.ndim, plan.in_bits, text);
     text->add("bytes: %lld, each moved once\n", as_printed(plan.nbytes));
 }
 

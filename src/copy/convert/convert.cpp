@@ -124,13 +124,7 @@ void Conversion::describe(TextBuffer *text) const {
     text->add("element: %s of %d bytes to %s of %d bytes%s\n", DtypeName(src()->dtype).text,
               bytes_of(transfer_.elements.src), DtypeName(dst()->dtype).text, bytes_of(transfer_.elements.dst),
               transfer_.elements.swap_bytes != 0 ? ", bytes swapped" : "");
-    text->add("loops:");
-    for (int32_t i = 0; i < loops.ndim; ++i) {
-        const Axis &axis = loops.axes[i];
-        text->add("%s %lld (dst %+lld, src %+lld)", i > 0 ? "," : "", as_printed(axis.extent),
-                  as_printed(axis.dst_step), as_printed(axis.src_step));
-    }
-    text->add(", innermost first, steps in bytes\n");
+    describe_axes(loops.axes, loops.ndim, false, text);
     if (transfer_.elements.affine != nullptr) {
         text->add("affine: times a scale, plus an offset, in float32, %s\n",
                   !elements_.is_numbered() ? "the same for all elements" : "by index along an axis");

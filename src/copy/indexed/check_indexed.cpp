@@ -251,6 +251,18 @@ Status share_bytes(Overlap overlap) {
                 overlap == Overlap::Found ? "shares bytes with" : "may share bytes with");
 }
 
+Status check_rows_apart(const IndexedRows &to, const IndexedRows &from) {
+    const Overlap overlap = find_overlap(runs_of(to, to.dst, &Axis::dst_step, to.dst_extent, to.dst_step),
+                                         runs_of(from, from.src, &Axis::src_step, from.src_extent, from.src_step));
+    return overlap == Overlap::None ? VIA_OK : share_bytes(overlap);
+}
+
+Status check_elements_apart(via_array *dst) {
+    Plan whole;
+    VIA_TRY(normalise_copy(dst, dst, &whole));
+    return check_self_overlap(whole);
+}
+
 }  // namespace
 
 Status check_indexed(IndexedArguments *arguments, int64_t *out_count) {
@@ -295,9 +307,7 @@ Status check_different(const IndexList &list, int64_t count, int64_t extent) {
 Status check_memory(const IndexedArguments &arguments, const Plan &row, const IndexedRows &rows,
                     RowOverlap *out_overlap) {
     *out_overlap = RowOverlap::None;
-    Plan whole;
-    VIA_TRY(normalise_copy(arguments.dst, arguments.dst, &whole));
-    VIA_TRY(check_self_overlap(whole));
+    VIA_TRY(check_elements_apart(arguments.dst));
     if (are_spans_apart(arguments.dst, arguments.src)) {
         return VIA_OK;
     }
@@ -308,23 +318,14 @@ Status check_memory(const IndexedArguments &arguments, const Plan &row, const In
     if (row.in_bits || row.trailing_bits != 0) {
         return share_bytes(Overlap::Unknown);
     }
-    const Overlap overlap = find_overlap(runs_of(rows, rows.dst, &Axis::dst_step, rows.dst_extent, rows.dst_step),
-                                         runs_of(rows, rows.src, &Axis::src_step, rows.src_extent, rows.src_step));
-    return overlap == Overlap::None ? VIA_OK : share_bytes(overlap);
+    return check_rows_apart(rows, rows);
 }
 
 Status check_converted_memory(const IndexedArguments &arguments, const ConvertedRows &rows) {
-    Plan whole;
-    VIA_TRY(normalise_copy(arguments.dst, arguments.dst, &whole));
-    VIA_TRY(check_self_overlap(whole));
-    if (are_spans_apart(arguments.dst, arguments.src)) {
-        return VIA_OK;
-    }
-    const IndexedRows to = rows_of(rows, RowSide::Dst);
-    const IndexedRows from = rows_of(rows, RowSide::Src);
-    const Overlap overlap = find_overlap(runs_of(to, to.dst, &Axis::dst_step, to.dst_extent, to.dst_step),
-                                         runs_of(from, from.src, &Axis::src_step, from.src_extent, from.src_step));
-    return overlap == Overlap::None ? VIA_OK : share_bytes(overlap);
+    VIA_TRY(check_elements_apart(arguments.dst));
+    return are_spans_apart(arguments.dst, arguments.src)
+               ? VIA_OK
+               : check_rows_apart(rows_of(rows, RowSide::Dst), rows_of(rows, RowSide::Src));
 }
 
 Status check_disjoint(const IndexedRows &rows) {

@@ -4,7 +4,6 @@
 #include <memory>
 #include <new>
 
-#include "copy/bits.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/element_plan.hpp"
 #include "copy/indexed/check_indexed.hpp"
@@ -20,7 +19,6 @@
 #include "cuda/convert_transfer.hpp"
 #include "cuda/device.hpp"
 #include "cuda/indexed_transfer.hpp"
-#include "cuda/stream.hpp"
 
 namespace via {
 namespace {
