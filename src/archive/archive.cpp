@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <mutex>
-#include <new>
 #include <numeric>
 #include <tuple>
 

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
-#include <type_traits>
 
 #include "archive/archive_paths.hpp"
 #include "archive/header_bytes.hpp"

@@ -1,7 +1,5 @@
 #include "archive/tensor_conversion.hpp"
 
-#include <algorithm>
-
 #include "core/array/memory.hpp"
 #include "core/base/checked.hpp"
 #include "core/layout/casting.hpp"

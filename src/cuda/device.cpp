@@ -1,6 +1,5 @@
 #include "cuda/device.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "core/base/first_failure.hpp"

@@ -1,7 +1,6 @@
 #include "exchange/arrow.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <climits>
 #include <cstdio>
 #include <cstring>

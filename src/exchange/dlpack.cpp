@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <new>
 
 #include "core/array/device_type.hpp"
 #include "core/base/checked.hpp"

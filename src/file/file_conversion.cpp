@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/array/view.hpp"
-#include "core/layout/casting.hpp"
 #include "file/file.hpp"
 
 namespace via {

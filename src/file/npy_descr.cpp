@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/array/array.hpp"
-#include "core/base/checked.hpp"
 #include "core/layout/dtype.hpp"
 
 namespace via {

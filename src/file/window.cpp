@@ -1,7 +1,6 @@
 #include "file/window.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "core/array/view.hpp"
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "copy/batch/batch_task.hpp"
-#include "copy/copy.hpp"
 #include "copy/planned_copy.hpp"
 #include "copy/submit.hpp"
 #include "core/base/lock.hpp"

@@ -4,13 +4,11 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
-#include <utility>
 
 #include "copy/batch.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/planned_copy.hpp"
-#include "core/array/access_tracker.hpp"
 #include "core/array/access_tracker_many.hpp"
 #include "core/async/fence.hpp"
 #include "core/base/lock.hpp"

@@ -4,7 +4,6 @@
 #include <new>
 
 #include "copy/convert/element_order.hpp"
-#include "copy/copy.hpp"
 #include "copy/copy_check.hpp"
 #include "core/layout/casting.hpp"
 

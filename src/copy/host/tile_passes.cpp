@@ -1,6 +1,5 @@
 #include "copy/host/tile_passes.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "copy/plan/cache_sizes.hpp"

@@ -4,7 +4,6 @@
 #include "core/array/access_tracker_many.hpp"
 #include "core/array/access_tracker_state.hpp"
 #include "core/async/fence.hpp"
-#include "core/base/lock.hpp"
 
 namespace via {
 namespace {

@@ -1,10 +1,8 @@
 #include "core/async/task.hpp"
 
 #include <algorithm>
-#include <new>
 
 #include "core/async/task_state.hpp"
-#include "core/base/lock.hpp"
 
 namespace via {
 namespace {

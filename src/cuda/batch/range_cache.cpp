@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/base/thread_state.hpp"
 #include "cuda/driver/context.hpp"
 
 namespace via::cuda {

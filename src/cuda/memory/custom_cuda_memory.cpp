@@ -1,7 +1,6 @@
 #include <new>
 
 #include "core/array/access_tracker.hpp"
-#include "cuda/cuda_memory.hpp"
 #include "cuda/custom_cuda_memory.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "cuda/stream.hpp"

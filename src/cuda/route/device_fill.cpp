@@ -13,7 +13,6 @@
 #include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream_access.hpp"
-#include "cuda/transfer.hpp"
 
 namespace via::cuda {
 namespace {

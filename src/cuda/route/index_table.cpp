@@ -5,8 +5,6 @@
 #include <new>
 
 #include "core/base/rounding.hpp"
-#include "cuda/stream/event_fence.hpp"
-#include "cuda/stream_access.hpp"
 
 namespace via::cuda {
 namespace {

@@ -9,7 +9,6 @@
 #include "cuda/stream/capture.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
-#include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream_access.hpp"
 
 namespace via::cuda {

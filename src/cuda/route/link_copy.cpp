@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/cached_objects.hpp"
-#include "core/base/text_buffer.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/packed_order.hpp"
 #include "cuda/layout/row_copies.hpp"

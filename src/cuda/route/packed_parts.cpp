@@ -2,9 +2,7 @@
 
 #include "core/async/task.hpp"
 #include "core/base/thread_state.hpp"
-#include "cuda/launch/module.hpp"
 #include "cuda/memory/stream_scratch.hpp"
-#include "cuda/route/driver_copy.hpp"
 #include "cuda/route/link_copy.hpp"
 #include "cuda/staging/staging.hpp"
 

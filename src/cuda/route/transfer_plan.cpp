@@ -1,7 +1,5 @@
 #include "cuda/transfer_plan.hpp"
 
-#include <atomic>
-
 #include "core/base/text_buffer.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/system/address_probe.hpp"
@@ -17,7 +15,6 @@
 #include "cuda/staging/calibration.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/stream/stream_handles.hpp"
-#include "cuda/transfer.hpp"
 
 namespace via::cuda {
 namespace {

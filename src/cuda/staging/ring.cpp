@@ -1,8 +1,5 @@
 #include "cuda/staging/ring.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
 #include <new>
 
 #include "core/base/thread_state.hpp"

@@ -11,7 +11,6 @@
 #include "cuda/device.hpp"
 #include "cuda/io_endpoint.hpp"
 #include "cuda/launch/kernel_copy.hpp"
-#include "cuda/launch/module.hpp"
 #include "cuda/memory/prefault.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 #include "cuda/staging/calibration.hpp"

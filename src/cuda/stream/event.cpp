@@ -1,9 +1,7 @@
 #include "cuda/event.hpp"
 
 #include <atomic>
-#include <new>
 
-#include "cuda/stream.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/stream_handles.hpp"
 
