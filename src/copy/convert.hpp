@@ -6,9 +6,8 @@
 //   core/layout/convert_scalar  converts one element, for the host and for GPUs
 //   conversions_*               loops of that, once per instruction set
 //   convert_host                converts within host memory, and packs elements for the ring of a device
-//   element_order               the normal form
 //   element_plan                both, with what refuses a conversion
-//   conversion                  the value, and its runs
+//   convert                     the value, and its runs
 //   convert_transfer (src/cuda) does what involves a device
 #pragma once
 

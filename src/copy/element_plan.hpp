@@ -52,6 +52,9 @@ private:
     std::unique_ptr<float[]> numbers_;  // of the affine step: scales, and offsets
 };
 
+// Refuses a dst that overlaps itself or src. The loops have the order of dst.
+VIA_NODISCARD Status check_overlap(const ElementLoops &loops, const ElementConversion &elements);
+
 // Converts on as many threads as that is worth. Steps of dst are positive and ascend.
 void convert_elements(const ElementLoops &loops, const ElementConversion &elements);
 

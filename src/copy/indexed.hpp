@@ -8,7 +8,7 @@
 //   host_rows         copies within host memory, and packs rows for the ring of a device
 //   host_converted_rows  does the same to another dtype
 //   check_indexed     refuses everything that can be refused without touching an element
-//   indexed_copy      the value, and its runs
+//   indexed           the value, and its runs
 //   indexed_transfer  (src/cuda) does what involves a device
 #pragma once
 

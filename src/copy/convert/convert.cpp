@@ -4,7 +4,6 @@
 #include <new>
 
 #include "copy/convert/convert_host.hpp"
-#include "copy/convert/element_order.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/element_plan.hpp"
