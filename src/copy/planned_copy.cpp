@@ -20,27 +20,31 @@ struct PlannedWork final : TaskWork {
 
 PlannedCopy::PlannedCopy(const char *what, via_array *dst, via_array *src, via_array *dst_index, via_array *src_index)
     : what_(what), dst_(dst), src_(src), dst_index_(dst_index), src_index_(src_index) {
-    for (via_array *array : arrays()) {
-        if (array != nullptr) {
-            retain_array(array);
+    retain_array(dst);
+    retain_array(src);
+    for (via_array *list : {dst_index, src_index}) {
+        if (list != nullptr) {
+            retain_array(list);
         }
     }
 }
 
 PlannedCopy::~PlannedCopy() {
-    for (via_array *array : arrays()) {
-        if (array != nullptr) {
-            release_array(array);
+    release_array(dst_);
+    release_array(src_);
+    for (via_array *list : {dst_index_, src_index_}) {
+        if (list != nullptr) {
+            release_array(list);
         }
     }
 }
 
 Status PlannedCopy::await_before(via_stream *stream) const {
-    bool orders = stream != nullptr;
-    for (via_array *array : arrays()) {
-        orders = orders || (array != nullptr && !is_plain(array));
+    const auto is_plain_list = [](via_array *list) { return list == nullptr || is_plain(list); };
+    if (stream != nullptr || !is_plain(dst_) || !is_plain(src_) || !is_plain_list(dst_index_) ||
+        !is_plain_list(src_index_)) {
+        VIA_TRY(await_stream(stream, what_));
     }
-    VIA_TRY(orders ? await_stream(stream, what_) : VIA_OK);
     VIA_TRY(await_arrays(dst_, src_));
     return await_arrays(dst_index_, src_index_);
 }

@@ -2,8 +2,6 @@
 // again, as a task, or in a batch.
 #pragma once
 
-#include <array>
-
 #include "core/array/array.hpp"
 #include "core/async/fence.hpp"
 #include "core/async/task.hpp"
@@ -65,8 +63,6 @@ protected:
     cuda::ItemsTransfer *device_ = nullptr;  // owned by the copy; nullptr: the host copies
 
 private:
-    std::array<via_array *, 4> arrays() const { return {dst_, src_, dst_index_, src_index_}; }
-
     const char *const what_;
     via_array *const dst_;
     via_array *const src_;
