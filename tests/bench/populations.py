@@ -8,6 +8,9 @@ part of the bound is reached.
 from __future__ import annotations
 
 import argparse
+import bisect
+import collections
+import itertools
 import json
 import math
 import statistics
@@ -22,6 +25,11 @@ from bench import find_commit
 OURS = "viaduct"
 LOST = 0.95
 MIB = 1 << 20
+# A histogram: the least MiB of what it is of, where the bars of ratios and of parts end, the blocks of a bar of all.
+LARGE = 1
+RATIOS = (0.8, LOST, 1.05, 1.5, 2, 3, 5)
+PARTS = (0.2, 0.4, 0.6, 0.8)
+BLOCKS = 50
 
 
 @dataclass(frozen=True)
@@ -119,7 +127,47 @@ def summary(rows: Sequence[Row], bands: Iterable[Band]) -> list[dict[str, Any]]:
     return entries
 
 
-def show(title: str, rows: Sequence[Row], bands: Iterable[Band], bound: str, worst: int = 10) -> None:
+def bars(values: Sequence[float], ends: Sequence[float], unit: str = "") -> tuple[list[str], list[str]]:
+    """Between which ends values lie, and how many do. A value at an end lies above it."""
+    counts = collections.Counter(bisect.bisect_right(ends, value) for value in values)
+    names = [f"below {ends[0]:g}{unit}", *(f"{low:g} to {high:g}{unit}" for low, high in itertools.pairwise(ends))]
+    names.append(f"{ends[-1]:g}{unit} and more")
+    blocks = ["█" * -(-BLOCKS * counts[i] // len(values)) for i in range(len(names))]
+    return names, [f"{bar} {counts[i]}".strip() for i, bar in enumerate(blocks)]
+
+
+def aligned(columns: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table that is read as text, too. Each column begins with its head; short ones are filled up."""
+    widths = [max(map(len, column)) for column in columns]
+    lines = list(itertools.zip_longest(*columns, fillvalue=""))
+    lines.insert(1, tuple("-" * width for width in widths))
+    for line in lines:
+        yield f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |"
+
+
+def histogram(rows: Sequence[Row], bands: Iterable[Band]) -> Iterator[str]:
+    """How many layouts of the widest large band there are by ratio, and by part of the bound."""
+    large = [band for band in bands if band.most == math.inf and band.least >= LARGE and band.of(rows)]
+    if not large:
+        return
+    band = min(large, key=lambda each: each.least)
+    some = band.of(rows)
+    ratios, counts = bars([row.over_best() for row in some], RATIOS, " x")
+    parts, counts_of_parts = bars([row.of_bound() for row in some], PARTS)
+    yield f"Counts the {len(some)} layouts of {band.title()}. A block is {100 // BLOCKS} % of them, or less."
+    yield ""
+    yield from aligned(
+        [
+            ["of the best peer", *ratios],
+            ["layouts", *counts],
+            ["of the bound", *parts],
+            ["layouts", *counts_of_parts],
+        ]
+    )
+    yield ""
+
+
+def show(title: str, rows: Sequence[Row], bands: Sequence[Band], bound: str, worst: int = 10) -> None:
     print(f"{title}: {len(rows)} layouts, {sum(not row.right for row in rows)} wrong")
     for entry in summary(rows, bands):
         peers = "; ".join(
@@ -130,6 +178,8 @@ def show(title: str, rows: Sequence[Row], bands: Iterable[Band], bound: str, wor
             f"  {entry['band']:<20} {entry['layouts']:>4} layouts; {peers}; of {bound} {entry['of_bound']:.2f},"
             f" 5th percentile {entry['of_bound_5th']:.2f}"
         )
+    for line in histogram(rows, bands):
+        print(line)
     print("the worst against the better peer:")
     for row in sorted(rows, key=Row.over_best)[:worst]:
         print(f"  {row.over_best():.2f}, {row.of_bound():.2f} of {bound}, {row.nbytes / MIB:.3g} MiB: {row.case}")
@@ -178,6 +228,7 @@ def table(reports: Sequence[dict[str, Any]], worst: int = 10) -> Iterator[str]:
         cells += [str(entry["lost_to_best"]), f"{entry['of_bound']:.2f}", f"{entry['of_bound_5th']:.2f}"]
         yield f"| {' | '.join(cells)} |"
     yield ""
+    yield from histogram(rows, bands)
     yield "| lost by most | MiB | of the best peer | of the bound |"
     yield "| --- | --- | --- | --- |"
     for row in sorted(rows, key=Row.over_best)[:worst]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import os
@@ -104,6 +105,31 @@ def test_a_picture_without_rows_is_not_drawn(tmp_path: Path) -> None:
     for suite in ("cpu", "gpu"):
         assert run_bench(suite, "--plot", tmp_path / "out", "--from", given).returncode == 0
     assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_histogram_counts_the_layouts_of_the_widest_large_band(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCH.parent)
+    populations = importlib.import_module("populations")
+    bands = [populations.Band(least) for least in (64, 8, 0)]
+    # The last one is too small to be counted; times of the peer, of ours and of the bound.
+    given = [(64, 7.9, 10, 1), (64, 9.5, 10, 2), (8, 10.5, 10, 9), (8, 99, 10, 10), (1, 5, 10, 10)]
+    rows = [
+        populations.Row("any", mib << 20, {populations.OURS: ours, "numpy": peer}, bound)
+        for mib, peer, ours, bound in given
+    ]
+    title, _, *table, _ = populations.histogram(rows, bands)
+    assert title == "Counts the 4 layouts of 8 MiB and more. A block is 2 % of them, or less."
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table]
+    bar = "\u2588" * 13 + " 1"
+    assert dict(each[:2] for each in cells[2:]) == {
+        "below 0.8 x": bar, "0.8 to 0.95 x": "0", "0.95 to 1.05 x": bar, "1.05 to 1.5 x": bar, "1.5 to 2 x": "0",
+        "2 to 3 x": "0", "3 to 5 x": "0", "5 x and more": bar,
+    }  # fmt: skip
+    assert dict(each[2:] for each in cells[2:7]) == {
+        "below 0.2": bar, "0.2 to 0.4": bar, "0.4 to 0.6": "0", "0.6 to 0.8": "0", "0.8 and more": "\u2588" * 25 + " 2"
+    }  # fmt: skip
+    assert len({len(line) for line in table}) == 1
+    assert list(populations.histogram(rows[-1:], bands)) == []
 
 
 def program(folder: Path, rate: float, nanoseconds: float) -> Path:
