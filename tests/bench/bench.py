@@ -6,8 +6,8 @@ to be "at_most" or "at_least"; next to at_most, "and_plus" is what may be added 
 the peer's value if that is more; "plus_at_most" stands for that alone, and "limit_at_least" for a part of the limit.
 Medians everywhere. A part that fails leaves its rows out, and is reported at the end.
 
---plot draws the rows as pictures, by default into the folder of the results; with --from the rows are those of a file,
-and nothing is measured.
+--plot draws the rows of the link as a picture, by default into the folder of the results; with --from the rows are those
+of a file, and nothing is measured.
 """
 
 from __future__ import annotations
@@ -208,9 +208,9 @@ def read(path: Path) -> dict:
     return report
 
 
-def draw(suite: str, report: dict, folder: Path) -> bool:
+def draw(report: dict, folder: Path) -> bool:
     try:
-        importlib.import_module("plot").draw(suite, report, folder)
+        importlib.import_module("plot").draw(report, folder)
     except ImportError:
         return False
     return True
@@ -222,7 +222,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="also write the rows, the machine and the commit to this file")
     parser.add_argument("--table", action="store_true", help="also print the rows as Markdown")
     parser.add_argument(
-        "--plot", type=Path, nargs="?", const=HERE / "results", help="also draw pictures, to this folder"
+        "--plot", type=Path, nargs="?", const=HERE / "results", help="also draw a picture, to this folder"
     )
     parser.add_argument("--from", type=Path, dest="given", help="take the rows of this file, and measure nothing")
     parser.add_argument("--parts", nargs="+", help="programs and modules to run, all by default")
@@ -236,8 +236,8 @@ def main() -> int:
         print(*table_of(report["rows"]), sep="\n")
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=1) + "\n")
-    if arguments.plot and not draw(arguments.suite, report, arguments.plot):
-        failures.append("the pictures: matplotlib is not here; where it is, --plot --from FILE draws them")
+    if arguments.plot and not draw(report, arguments.plot):
+        failures.append("the picture: matplotlib is not here; where it is, --plot --from FILE draws it")
     for failure in failures:
         print(f"failed: {failure}", file=sys.stderr)
     return 1 if failures else 0

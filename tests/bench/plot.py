@@ -1,9 +1,7 @@
-"""The pictures of a run's rows: what part of the limit a copy reaches, and what its peers reach, at a glance."""
+"""The picture of a run's rows: what copies across the link reach, next to its limit and to their peers."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,17 +15,14 @@ from PIL import Image
 Row = dict[str, Any]
 
 OURS = "#3563a8"
-MEAN = "#17315c"
 LIMIT = "#b00020"
 GRID = "#d9d9d9"
 COLOURS = 64
 SPREAD = 0.62  # of a bar's place, over which its peers' marks are spread
-# Colour and marker of every peer, the same in all pictures. Calls of the driver are one peer.
+# Colour and marker of every peer. Calls of the driver are one peer.
 PEERS = {
     "torch": ("PyTorch", "#e4572e", "o"),
     "CuPy": ("CuPy", "#3a9d5d", "s"),
-    "numpy": ("NumPy", "#7a7a7a", "D"),
-    "HPTT": ("HPTT", "#8e44ad", "^"),
     "cuMemcpyHtoD": ("the driver's copy", "#111111", "v"),
     "cuMemcpyDtoH": ("the driver's copy", "#111111", "v"),
     "cuMemcpy2DAsync": ("the driver's copy", "#111111", "v"),
@@ -42,17 +37,13 @@ class Bars:
     title: str
     rows: list[Row]
     labels: list[str]
-    percent: bool  # of each row's limit; else in the rows' unit, next to `limit`
-    limit: float
-
-    def value(self, row: Row, value: float) -> float:
-        return 100 * value / row["limit"] if self.percent else value
+    limit: float  # in the rows' unit
 
 
 def draw_peers(axis: Any, bars: Bars, place: int) -> None:
     """Marks above one another where there are several, so that none is hidden."""
     row = bars.rows[place]
-    found = [(PEERS[name], bars.value(row, value)) for name, value in row["peers"].items() if name in PEERS]
+    found = [(PEERS[name], value) for name, value in row["peers"].items() if name in PEERS]
     for i, ((label, colour, marker), value) in enumerate(found):
         height = place + SPREAD * ((i + 0.5) / len(found) - 0.5)
         axis.plot(
@@ -63,9 +54,8 @@ def draw_peers(axis: Any, bars: Bars, place: int) -> None:
 
 def draw_bars(axis: Any, bars: Bars) -> None:
     places = range(len(bars.rows))
-    ours = [bars.value(row, row["viaduct"]) for row in bars.rows]
-    colours = [MEAN if is_mean(row) else OURS for row in bars.rows]
-    axis.barh(places, ours, height=0.7, color=colours, label="Viaduct", zorder=2)
+    ours = [row["viaduct"] for row in bars.rows]
+    axis.barh(places, ours, height=0.7, color=OURS, label="Viaduct", zorder=2)
     for place, value in enumerate(ours):
         axis.annotate(
             f"{value:.0f}", (value, place), (-4, 0), textcoords="offset points", ha="right", va="center", color="white",
@@ -116,14 +106,6 @@ def save(panels: list[Bars], title: str, unit: str, note: str, path: Path) -> No
 # ------------------------------------------------------------------------------------------------- which rows are shown
 
 
-def is_mean(row: Row) -> bool:
-    return "mean" in row["case"]
-
-
-def with_limit(rows: list[Row], wanted: Callable[[Row], bool]) -> list[Row]:
-    return [row for row in rows if row["limit"] and row["unit"] == "GB/s" and not is_mean(row) and wanted(row)]
-
-
 def machine_of(report: dict[str, Any]) -> str:
     machine = report["machine"]
     gpus = ", ".join(machine.get("gpus", []))
@@ -133,27 +115,10 @@ def machine_of(report: dict[str, Any]) -> str:
     return "; ".join([*filter(None, parts), *versions, f"commit {report['commit']}"])
 
 
-def mean_of(rows: list[Row]) -> Row:
-    """The geometric mean of parts of the limit, for whoever has a part in all rows."""
-
-    def mean(value_of: Callable[[Row], float]) -> float:
-        return statistics.geometric_mean(value_of(row) / row["limit"] for row in rows)
-
-    common = [name for name in rows[0]["peers"] if all(name in row["peers"] for row in rows)]
-    peers = {name: mean(lambda row, name=name: row["peers"][name]) for name in common}
-    return {"case": "geometric mean", "viaduct": mean(lambda row: row["viaduct"]), "peers": peers, "limit": 1.0}
-
-
-def draw_permuted(report: dict[str, Any], rows: list[Row], title: str, unit: str, path: Path) -> None:
-    shown = [*rows, mean_of(rows)]
-    names = [row["case"] for row in shown]
-    save([Bars("", shown, names, percent=True, limit=100)], title, unit, machine_of(report), path)
-
-
 def strided_panel(rows: list[Row], limit: float) -> Bars:
-    shown = [row for row in rows if ", strided, " in row["case"] and not is_mean(row)]
+    shown = [row for row in rows if ", strided, " in row["case"] and "mean" not in row["case"]]
     labels = [row["case"].replace(", strided, ", ": ") for row in shown]
-    return Bars("strided, 256 MiB of payload", shown, labels, percent=False, limit=limit)
+    return Bars("strided, 256 MiB of payload", shown, labels, limit)
 
 
 CONTIGUOUS = (
@@ -171,7 +136,7 @@ CONTIGUOUS = (
 def contiguous_panel(rows: list[Row], limit: float) -> Bars:
     found = {row["case"]: row for row in rows}
     shown = [(found[case], label) for case, label in CONTIGUOUS if case in found]
-    return Bars("contiguous, 1 GiB", [row for row, _ in shown], [label for _, label in shown], False, limit)
+    return Bars("contiguous, 1 GiB", [row for row, _ in shown], [label for _, label in shown], limit)
 
 
 def draw_link(report: dict[str, Any], path: Path) -> None:
@@ -184,27 +149,6 @@ def draw_link(report: dict[str, Any], path: Path) -> None:
     save([bars for bars in panels if bars.rows], title, "GB/s", machine_of(report), path)
 
 
-def draw_gpu(report: dict[str, Any], folder: Path) -> None:
-    draw_link(report, folder / "gpu-link.png")
-    on_device = {"torch", "CuPy"}
-    rows = with_limit(report["rows"], lambda row: set(row["peers"]) <= on_device)
-    if rows:
-        title = "Permuted and strided copies on the GPU"
-        unit = "percent of the bound: the sectors that must move, at the rate of a plain copy"
-        draw_permuted(report, rows, title, unit, folder / "gpu-permute.png")
-
-
-def draw_cpu(report: dict[str, Any], folder: Path) -> None:
-    rows = with_limit(report["rows"], lambda row: "numpy" in row["peers"])
-    if rows:
-        title = "Permuted copies on the host"
-        unit = "percent of a plain copy, memcpy on all threads"
-        draw_permuted(report, rows, title, unit, folder / "cpu-permute.png")
-
-
-DRAWINGS = {"cpu": draw_cpu, "gpu": draw_gpu}
-
-
-def draw(suite: str, report: dict[str, Any], folder: Path) -> None:
+def draw(report: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    DRAWINGS[suite](report, folder)
+    draw_link(report, folder / "gpu-link.png")
