@@ -32,7 +32,6 @@ PROGRAMS = {
 MODULES = {
     "cpu": (
         HERE / "bench_python.py",
-        HERE / "bench_permute.py",
         HERE / "bench_apart.py",
         HERE / "bench_files.py",
         HERE / "bench_archive.py",
