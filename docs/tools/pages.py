@@ -126,7 +126,7 @@ def elsewhere(row: dict[str, Any], file: str) -> str:
     if not same:
         return "not measured"
     verdict = bench().judge(same[0])[1]
-    return ", ".join(filter(None, [f"{same[0]['viaduct']:.4g} {same[0]['unit']}".strip(), verdict]))
+    return ", ".join(filter(None, [f"{same[0]['viaduct']:.4g} {same[0]['unit']}", verdict]))
 
 
 def hardware(file: str) -> str:

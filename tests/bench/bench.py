@@ -41,7 +41,7 @@ MODULES = {
         HERE / "bench_csharp.py",
     ),
     "gpu": (
-        *(HERE / "gpu" / f"bench_gpu_{part}.py" for part in ("python", "strided", "files")),
+        *(HERE / "gpu" / f"bench_gpu_{part}.py" for part in ("python", "transpose", "files")),
         HERE / "bench_archive.py",
         HERE / "bench_indexed.py",
         HERE / "bench_convert.py",
