@@ -188,7 +188,7 @@ def start(place: Place, script: str, environment: dict[str, str], **streams: int
         numbers = {"number": MACHINE_NUMBERS[place.machine], "emulator": emulator(place)}
         inside = EMULATED.format(machine=place.machine, **numbers) + INSIDE
         # Each takes ten times as long there and more: random tests repeat themselves less.
-        clean["VIADUCT_QUICK_TESTS"] = "1"
+        clean["VIADUCT_REPEATS_ONE_IN"] = "5"
         namespaces.append("--user")
     # It is root once its numbers are mapped, from the next program on.
     waits = 'read -r _ && exec bash -ec "$0" "$@" </dev/null'
