@@ -8,6 +8,7 @@ import random
 
 import pytest
 import viaduct as via
+from repeats import repeats
 
 KINDS = ["cpu", "pinned", "managed", "cuda:0"]
 PAIRS = [pair for pair in itertools.product(KINDS, KINDS) if "cuda:0" in pair]
@@ -93,6 +94,7 @@ def twin(a: via.Array, block: via.Array) -> tuple[via.Array, via.Array]:
     return via.wrap(memory.ptr + start, a.shape, dtype, strides=a.strides, owner=memory, check=False), memory
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("source", "target"), list(itertools.product(SIZES, SIZES)))
 def test_a_device_makes_the_bits_that_the_host_makes(source: str, target: str) -> None:
     count = 70000 if SIZES[source] == 2 and SIZES[target] <= 2 else 3001
@@ -110,7 +112,7 @@ def test_a_device_makes_the_bits_that_the_host_makes(source: str, target: str) -
 
 
 @pytest.mark.parametrize(("to", "of"), PAIRS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(repeats(12)))
 def test_any_layout_converts_between_any_memory(to: str, of: str, seed: int) -> None:
     rng = random.Random(f"{to} {of} {seed}")
     for _ in range(4):
@@ -125,6 +127,7 @@ def test_any_layout_converts_between_any_memory(to: str, of: str, seed: int) -> 
         assert content(dst_block) == content(wanted), (shape, source, target, dst.strides, src.strides)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("to", "of"), [("cuda:0", "cpu"), ("cpu", "cuda:0")])
 @pytest.mark.parametrize(("source", "target"), [("float64", "float32"), ("float16", "float64"), ("uint8", "float16")])
 @pytest.mark.parametrize("transposed", [False, True])
@@ -200,7 +203,7 @@ def test_a_refusal_touches_nothing_and_says_what_would_do() -> None:
 
 
 @pytest.mark.parametrize(("to", "of"), PAIRS)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(repeats(6)))
 def test_scales_and_offsets_make_the_bits_of_the_host(to: str, of: str, seed: int) -> None:
     rng = random.Random(f"scale {to} {of} {seed}")
     for _ in range(4):
@@ -220,6 +223,7 @@ def test_scales_and_offsets_make_the_bits_of_the_host(to: str, of: str, seed: in
         assert content(dst_block) == content(wanted), (shape, source, target, dst.strides, src.strides, axis, count)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", [[3, 512, 512], [2, 3, 600, 701]])
 @pytest.mark.parametrize(
     ("to", "of", "source", "target"),

@@ -69,6 +69,7 @@ def check(shape: tuple[int, ...], axis: int, pair: tuple[str, str], places: tupl
         assert content(dst) == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("places", PLACES, ids="-".join)
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 @pytest.mark.parametrize("seed", range(3))
@@ -97,6 +98,7 @@ def test_long_rows_are_converted(places):
     check((2000, 30), 0, ("uint8", "float32"), places, 2)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("places", [("cuda:0", "cuda:1"), ("cuda:1", "cuda:0")], ids="-".join)
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_rows_are_converted_between_two_devices(places, pair):

@@ -47,6 +47,7 @@ def layouts(shape, dtype, device):
     yield via.empty((*shape, 2), dtype, device=device)[..., 1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("byteorder", ["=", ">"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize(("source", "dtype"), PAIRS)
@@ -62,6 +63,7 @@ def test_a_device_reads_what_the_host_reads(tmp_path, source, dtype, shape, byte
         assert content(dst) == expected and task.progress() == (dst.nbytes, dst.nbytes)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("byteorder", ["=", ">"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize(("source", "dtype"), PAIRS)

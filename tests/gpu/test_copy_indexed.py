@@ -11,6 +11,7 @@ import pytest
 import viaduct as via
 from cuda_driver import held
 from programs import shown
+from repeats import repeats
 
 KINDS = ["cpu", "pinned", "managed", "cuda:0"]
 PAIRS = list(itertools.product(KINDS, KINDS))
@@ -159,7 +160,7 @@ class Case:
 @pytest.mark.parametrize("way", [0, 1, 2, 3, 4, 5])
 def test_random_rows_equal_a_loop_over_the_elements(dst: str, src: str, way: int) -> None:
     rng = random.Random(f"{dst} {src} {way}")
-    for _ in range(25):
+    for _ in range(repeats(25)):
         Case(dst, src, rng.choice([None, "cpu", "pinned", "managed"]), rng).check(way)
 
 
@@ -167,7 +168,7 @@ def test_random_rows_equal_a_loop_over_the_elements(dst: str, src: str, way: int
 @pytest.mark.parametrize("way", [0, 1, 2, 3, 4, 5])
 def test_an_index_may_be_on_the_device(dst: str, src: str, way: int) -> None:
     rng = random.Random(f"{dst} {src} {way} device")
-    for _ in range(25):
+    for _ in range(repeats(25)):
         Case(dst, src, "cuda:0", rng).check(way)
 
 
@@ -176,7 +177,7 @@ def test_an_index_may_be_on_the_device(dst: str, src: str, way: int) -> None:
 def test_rows_go_between_devices(index: str | None, way: int) -> None:
     two_devices()
     rng = random.Random(f"{index} {way}")
-    for _ in range(15):
+    for _ in range(repeats(15)):
         Case("cuda:0", "cuda:1", index, rng).check(way)
         Case("cuda:1", "cuda:0", index, rng).check(way)
 

@@ -71,6 +71,18 @@ def test_a_suite_that_there_is_not_is_refused_by_name_before_anything_is_install
     assert done.stderr.startswith("dev: test: the suite is 'rust'; expected --all, or of aarch64 asan csharp ")
 
 
+def test_the_quick_tests_hide_every_peer_that_the_others_install() -> None:
+    hidden = (ROOT / "tests/numpy_alone/sitecustomize.py").read_text()
+    sets = [(ROOT / f"tests/requirements/{name}.txt").read_text() for name in ("demo", "peers", "engines")]
+    peers = {name.removesuffix("-cpu") for text in sets for name in re.findall(r"^([\w-]+)==", text, re.MULTILINE)}
+    assert [name for name in peers - {"abi3audit", "twine"} if f'"{name}"' not in hidden] == []
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests/numpy_alone")}
+    done = subprocess.run(
+        [sys.executable, "-c", "import torch"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "No module named 'torch': ./dev test hides it" in done.stderr
+
+
 def logs_of(function: str) -> set[str]:
     """The logs that a function of ./dev writes, and what it calls."""
     body = bash(f"declare -f {function}").stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import warnings
@@ -13,6 +14,7 @@ import viaduct as via
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
+from repeats import QUICK, repeats
 from tensors import Producer
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -60,8 +62,16 @@ def known(a: np.ndarray) -> np.ndarray | via.Array:
     )
 
 
+@functools.cache
 def edges(dtype: np.dtype) -> np.ndarray:
     """All numbers of up to 16 bits; of wider ones random bits, limits, ties of narrower floats, and their neighbours."""
+    made = all_edges(dtype)
+    made = made[::11].copy() if QUICK and made.size > 1 << 16 else made
+    made.flags.writeable = False  # tests share it
+    return made
+
+
+def all_edges(dtype: np.dtype) -> np.ndarray:
     size = dtype.itemsize
     if dtype == np.bool_:
         return np.array([False, True])
@@ -136,6 +146,7 @@ def assert_same(found: np.ndarray, wanted: np.ndarray, source: np.ndarray) -> No
     assert at.size == 0, [(source[i], found[i], wanted[i]) for i in at]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("source", INTEGERS + FLOATS + FLOAT8 + BELOW)
 @pytest.mark.parametrize("target", INTEGERS + FLOATS + FLOAT8 + BELOW)
 def test_every_pair_of_dtypes_converts_as_numpy_and_ml_dtypes_do(source: str, target: str) -> None:
@@ -145,6 +156,7 @@ def test_every_pair_of_dtypes_converts_as_numpy_and_ml_dtypes_do(source: str, ta
     assert_same(b, a if source == target else expected(a, b.dtype), a)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("source", ["float32", "float64", "float16", "int64"])
 @pytest.mark.parametrize("target", FLOAT8[:-1])
 def test_a_float8_saturates_on_demand(source: str, target: str) -> None:
@@ -235,7 +247,7 @@ def root_of(a: np.ndarray) -> np.ndarray:
     return a
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=repeats(400), deadline=None)
 @given(layouts())
 def test_any_layout_converts_and_gaps_keep_what_they_hold(case: tuple[np.ndarray, np.ndarray]) -> None:
     dst, src = case
@@ -289,6 +301,7 @@ def test_casting_rules_are_numpys() -> None:
         assert via.can_cast(source, target, rule) == np.can_cast(source, target, rule), (source, target, rule)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("source", "target"), list(itertools.product([*FLOATS, *FLOAT8, "int8", "uint8"], FLOATS + FLOAT8))
 )
@@ -406,6 +419,7 @@ def scaled(src: np.ndarray, scale: object, offset: object, axis: int, dtype: np.
     return numbers.astype(dtype)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("target", ["float16", "bfloat16", "float32", "float64", "float8_e4m3fn"])
 @pytest.mark.parametrize("source", [*INTEGERS, *FLOATS, "float8_e5m2"])
 def test_numbers_are_scaled_and_offset_in_float32(source: str, target: str) -> None:
@@ -419,7 +433,7 @@ def test_numbers_are_scaled_and_offset_in_float32(source: str, target: str) -> N
     assert np.array_equal(bits(dst), bits(scaled(src, scale, offset, 0, dst.dtype)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=repeats(150), deadline=None)
 @given(data=st.data())
 def test_scales_go_along_any_axis_of_any_layout(data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=4))
@@ -441,12 +455,14 @@ def test_scales_go_along_any_axis_of_any_layout(data: st.DataObject) -> None:
     assert np.array_equal(dst, scaled(src, scale, offset, axis, dst.dtype))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("channels", [2, 3, 4, 7, 64, 65])
 @pytest.mark.parametrize(("source", "target"), [("uint8", "float32"), ("float32", "float16"), ("float64", "float32")])
 def test_pixels_keep_their_order_and_their_channels_scales(channels: int, source: str, target: str) -> None:
     rng = np.random.default_rng(channels)
     scale, offset = rng.normal(size=(2, channels)).astype(np.float32)
-    for height, width in [(1, 1), (7, 5), (500, 700 // channels), (3000, 6000 // channels)]:
+    large = (3000, 6000 // channels) if channels == 3 or not QUICK else (300, 600 // channels)
+    for height, width in [(1, 1), (7, 5), (500, 700 // channels), large]:
         block = rng.integers(0, 200, (height, width + 1, channels)).astype(source)
         for src in [block, block[:, :width], block[::-1], block[..., ::-1], block.transpose(1, 0, 2)]:
             dst = np.zeros(src.shape, target)

@@ -49,6 +49,7 @@ def test_rows_of_any_layout_are_converted(seed, source, dtype):
     assert np.array_equal(dst, expected)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("row", [1, 7, 500, 5000, 1_100_000])
 @pytest.mark.parametrize("lists", ["src", "dst", "both"])
 def test_rows_of_any_length_are_converted(row, lists):

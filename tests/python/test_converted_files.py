@@ -38,6 +38,7 @@ def test_a_file_is_converted_while_it_is_read(tmp_path, source):
         assert np.array_equal(read(file[3:7, ::2], "float32"), values[3:7, ::2].astype("f4"))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", LARGE, ids=str)
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 import viaduct as via
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from repeats import repeats
 
 DTYPES = ["u1", "i2", "f4", "f8", "c16", "S3", "S24", "S100"]
 
@@ -77,7 +78,7 @@ def naive(dst: np.ndarray, to: np.ndarray | None, src: np.ndarray, of: np.ndarra
     return block
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=repeats(400), deadline=None)
 @given(cases(), st.booleans())
 def test_any_rows_of_any_layout_equal_what_numpy_copies(case: tuple, as_task: bool) -> None:
     dst, src, to, of, axis = case
