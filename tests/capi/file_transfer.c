@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "../repeats.h"
 #include "page_cache.h"
 
 enum { LARGE = 5 << 20, ODD = 12345 };
@@ -86,7 +87,7 @@ static void any_part_is_written_and_nothing_else(void **state) {
     uint8_t *bytes = pattern(LARGE);
     uint8_t *found = malloc(LARGE + 1);
     for (int32_t i = 0; i < LENGTH(parts); ++i) {
-        for (int32_t how = 0; how < 8; ++how) {
+        for (int32_t how = QUICK_OR(i % 3, 0); how < 8; how += QUICK_OR(3, 1)) {
             const int64_t offset = parts[i][0];
             const int64_t count = parts[i][1];
             memset(found, 0xEE, LARGE);

@@ -136,7 +136,7 @@ static inline int add_bytes(bundle *to, place dst, place src, int64_t bytes) {
 /* Other sources, and what the destinations will hold once they have been copied. */
 static inline void expect_copies(bundle *of, unsigned seed) {
     for (place where = PAGEABLE; where < PLACES; ++where) {
-        if (place_exists(where)) {
+        if (of->srcs[where].used > 0) {
             refill_arena(&of->srcs[where], seed + (unsigned)where);
         }
     }

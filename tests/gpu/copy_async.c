@@ -27,7 +27,9 @@ static void a_copy_runs_in_the_order_of_its_stream(void **state) {
     skip_where_calls_wait();
     for (int32_t i = 0; i < LENGTH(free_pairs); ++i) {
         copy_in_stream_order(free_pairs[i][0], free_pairs[i][1], 5000);
-        copy_in_stream_order(free_pairs[i][0], free_pairs[i][1], 24 << 20);
+        if (QUICK_OR(i % 3 == 0, 1)) {
+            copy_in_stream_order(free_pairs[i][0], free_pairs[i][1], 24 << 20);
+        }
     }
 }
 

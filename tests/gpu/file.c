@@ -81,7 +81,7 @@ static void read_into(place where, int64_t count, int cold) {
 static void a_file_is_read_into_memory_of_every_kind(void **state) {
     (void)state;
     for (place where = PAGEABLE; where < PLACES; ++where) {
-        for (int32_t i = 0; place_exists(where) && i < 2 * LENGTH(sizes); ++i) {
+        for (int32_t i = 0; place_exists(where) && i < 2 * LENGTH(sizes); i += QUICK_OR(5, 1)) {
             read_into(where, sizes[i / 2], i % 2);
         }
     }
@@ -101,7 +101,7 @@ static void write_from(place where, int64_t count, const via_file_options *optio
 static void a_file_is_written_from_memory_of_every_kind(void **state) {
     (void)state;
     for (place where = PAGEABLE; where < PLACES; ++where) {
-        for (int32_t i = 0; place_exists(where) && i < LENGTH(sizes); ++i) {
+        for (int32_t i = 0; place_exists(where) && i < LENGTH(sizes); i += QUICK_OR(2, 1)) {
             write_from(where, sizes[i], NULL);
             write_from(where, sizes[i], OPTIONS_OF(.durable = 1, .atomic_write = 1));
         }
@@ -139,7 +139,7 @@ enum { VIEWS = 6, NUMBERS = 300 * 200 * 110 };
 /* What a file gives to a view of the device's memory, the same view of the host's says too; and back. */
 static void views_of_a_devices_memory_are_read_and_written_in_order(void **state) {
     (void)state;
-    for (int32_t i = 0; i < VIEWS; ++i) {
+    for (int32_t i = QUICK_OR(1, 0); i < VIEWS; i += QUICK_OR(2, 1)) {
         note("view %d", i);
         const CUdeviceptr memory = device_memory(4 * NUMBERS);
         char *host = pageable_memory(4 * NUMBERS);
@@ -191,7 +191,7 @@ static void windows_of_files_are_read_and_written_from_a_device(void **state) {
     (void)state;
     put_pattern("whole", 0, 4 * IN_FILE, 3);
     char *zeros = calloc(4, IN_FILE);
-    for (int32_t i = 0; i < 2 * LENGTH(boxes); ++i) {
+    for (int32_t i = 0; i < 2 * LENGTH(boxes); i += QUICK_OR(3, 1)) {
         note("window %d", i);
         const int64_t (*box)[3] = boxes[i / 2];
         const int64_t nbytes = 4 * box[1][0] * box[1][1] * box[1][2];
@@ -300,7 +300,7 @@ static via_status call_write(behind *self) { return via_file_write(read_file, 0,
 
 static void a_read_comes_after_the_streams_work_so_far(void **state) {
     (void)state;
-    for (int32_t i = 0; i < LENGTH(sizes); ++i) {
+    for (int32_t i = 0; i < LENGTH(sizes); i += QUICK_OR(2, 1)) {
         block to = new_block(DEVICE, sizes[i], NULL);
         write_block(&to, 2);
         put_pattern("later", 0, sizes[i], 5);
@@ -321,7 +321,7 @@ static void a_read_comes_after_the_streams_work_so_far(void **state) {
 
 static void a_write_comes_after_the_streams_work_so_far(void **state) {
     (void)state;
-    for (int32_t i = 0; i < LENGTH(sizes); ++i) {
+    for (int32_t i = 0; i < LENGTH(sizes); i += QUICK_OR(2, 1)) {
         block from = new_block(DEVICE, sizes[i], NULL);
         write_block(&from, 2);
         read_file = create_with("later", VIA_UINT8, 1, SHAPE(sizes[i]), NULL);
@@ -359,7 +359,7 @@ static void a_read_that_no_stream_is_named_for_waits_until_the_array_is_ready(vo
 
 static void tasks_begin_after_a_streams_work_and_are_tracked(void **state) {
     (void)state;
-    for (int32_t i = 0; i < LENGTH(sizes); ++i) {
+    for (int32_t i = 0; i < LENGTH(sizes); i += QUICK_OR(2, 1)) {
         block to = new_block(DEVICE, sizes[i], NULL);
         write_block(&to, 2);
         put_pattern("task", 0, sizes[i], 5);

@@ -137,7 +137,7 @@ void check_shuffle(const via::SimdKernels &kernels, Random *random) {
 void shuffle_kernels_put_lines_together_from_elements_that_are_near(void **) {
     at_each_level([](const via::SimdKernels &kernels) {
         Random random(15);
-        for (int i = 0; i < 20000 && kernels.shuffle != nullptr; ++i) {
+        for (int i = 0; i < QUICK_OR(4000, 20000) && kernels.shuffle != nullptr; ++i) {
             check_shuffle(kernels, &random);
         }
     });

@@ -250,7 +250,7 @@ void permutes_of_dense_arrays_equal_naive_ones(void **) {
 void transposes_larger_than_a_tile_equal_naive_ones(void **) {
     Random random(3);
     for (const int64_t item : {1, 2, 4, 8, 16, 3, 12}) {
-        for (int i = 0; i < 4; ++i) {
+        for (int i = 0; i < QUICK_OR(2, 4); ++i) {
             const std::vector<int64_t> shape = {random.between(1, 3), random.between(100, 400),
                                                 random.between(100, 400)};
             const int64_t whole = i % 2 == 0 ? 16 : 1;
@@ -282,11 +282,12 @@ void check_channels(Random *random, int64_t item, int64_t channels, int64_t pixe
 
 void channels_joined_and_split_equal_naive_ones(void **) {
     Random random(4);
+    const int64_t part = QUICK_OR(4, 1);
     for (const int64_t item : {1, 2, 4, 8}) {
         for (const int64_t channels : {2, 3, 4, 5, 8, 15}) {
-            check_channels(&random, item, channels, random.between(100, 9000), 1);
-            check_channels(&random, item, channels, random.between(5000, 9000) / item, item);
-            check_channels(&random, item, channels, random.between(100, 600) * 16, 16);
+            check_channels(&random, item, channels, random.between(100, 9000 / part), 1);
+            check_channels(&random, item, channels, random.between(5000 / part, 9000 / part) / item, item);
+            check_channels(&random, item, channels, random.between(100 / part, 600 / part) * 16, 16);
         }
     }
 }
@@ -294,7 +295,7 @@ void channels_joined_and_split_equal_naive_ones(void **) {
 // Some of the channels that a pixel has, forwards and backwards, in rows with gaps.
 void some_channels_of_pixels_equal_naive_ones(void **) {
     Random random(8);
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < QUICK_OR(30, 200); ++i) {
         const int64_t item = int64_t{1} << random.between(0, 2);
         const int64_t channels = random.between(2, 4);
         const int64_t whole = random.chance(2) ? 16 : 1;
@@ -339,7 +340,7 @@ void check_wide(Copy *copy, const Shape &shape) {
 
 void wide_arithmetic_equals_a_naive_copy(void **) {
     Random random(5);
-    for (int i = 0; i < 150; ++i) {
+    for (int i = 0; i < QUICK_OR(30, 150); ++i) {
         const int64_t item = random.chance(3) ? random.between(50, 700) : int64_t{1} << random.between(0, 4);
         const std::vector<int64_t> shape = random_shape(&random, 200000 / item, 60);
         const int64_t alignment = random.chance(2) && item % 4 == 0 ? 4 : 1;
