@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import viaduct as via
 from peers import grid, is_gone, numbers, peer
+from repeats import repeats
 from tensors import Producer, capsule_name, open_capsule
 
 
@@ -406,7 +407,7 @@ def test_a_thread_may_release_while_the_program_ends() -> None:
         + """
 import threading, time
 from test_lifetime import Counter, counted, steal
-tensors = [steal(counted(Counter())) for _ in range(20000)]
+tensors = [steal(counted(Counter())) for _ in range(COUNT)]
 def release():
     for tensor in tensors:
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.c_void_p.from_address(tensor + 16).value)(tensor)
@@ -415,7 +416,7 @@ time.sleep(PAUSE)
 """
     )
     for pause in (0.0, 0.002, 0.01):
-        run_python(program.replace("PAUSE", repr(pause)))
+        run_python(program.replace("PAUSE", repr(pause)).replace("COUNT", str(repeats(20000))))
 
 
 def test_a_copy_may_run_while_the_program_ends() -> None:

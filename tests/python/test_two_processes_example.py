@@ -25,6 +25,7 @@ def milliseconds(*without: str, folder: Path) -> dict[str, float]:
     return {name: float(time) for name, time in re.findall(r"^  (\w+): ([\d.]+) ms; ", text, re.MULTILINE)}
 
 
+@pytest.mark.long
 def test_an_array_is_handed_over_in_a_small_part_of_the_time_that_copies_take(tmp_path: Path) -> None:
     found = milliseconds("torch", folder=tmp_path)
     assert {"viaduct", "pickle"} <= found.keys() and "torch" not in found
