@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 
 import pytest
@@ -18,6 +19,12 @@ def each_value_once(items: list[pytest.Item]) -> list[pytest.Item]:
             seen |= values
             kept.add(item)
     return [item for item in items if item in kept]
+
+
+def pytest_collection_finish() -> None:
+    """Takes the thousands of tests out of sight of the collections of garbage that many of them ask for."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)

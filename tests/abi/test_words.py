@@ -78,12 +78,19 @@ def texts():
     return {path.relative_to(ROOT): path.read_text(errors="replace") for path in chosen}
 
 
+@functools.cache
+def lower_texts():
+    return {path: text.lower() for path, text in texts().items()}
+
+
 @pytest.mark.parametrize("pattern", WORDS, ids=lambda pattern: WORDS[pattern])
 def test_no_old_word_is_left(pattern):
-    compiled = re.compile(pattern)
+    # In lower case the search takes half as long as with the case ignored.
+    compiled = re.compile(pattern.removeprefix("(?i)"))
+    searched = lower_texts() if pattern.startswith("(?i)") else texts()
     found = [
         f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
-        for path, text in texts().items()
+        for path, text in searched.items()
         if str(path) not in ALLOWED.get(WORDS[pattern], ())
         for match in compiled.finditer(text)
     ]
