@@ -184,7 +184,7 @@ int64_t bytes_of_store(const Shape &shape, const KernelPlan &plan) {
     }
 }
 
-// Returns how many stores the ends of a run take, of a sector each. Boxes store them by warps, other kernels of
+// Returns how many stores of a sector the ends of a run take. Tiles and boxes store them by warps, other kernels of
 // sixteens element by element.
 double stores_of_ends(const KernelPlan &plan) {
     switch (plan.route) {
@@ -192,6 +192,8 @@ double stores_of_ends(const KernelPlan &plan) {
             return 0;
         case KernelRoute::Box:
             return 1;
+        case KernelRoute::Tiles:
+            return plan.word > plan.element ? 1 : 0;
         default:
             return plan.word > plan.element ? static_cast<double>(plan.word) / plan.element : 0;
     }

@@ -29,8 +29,8 @@ double cost_of_rows(const Shape &shape, uint32_t blocks);
 // Of the copy element by element.
 double cost_of_elements(const Shape &shape, const ElementsWalk &walk);
 
-// Returns the cost of a plan with what the link costs, if dst is on another device: NVLink between two H100s.
-constexpr double kPeerBytes = 3.3e5;  // that kernels store per microsecond
+// Returns the cost of a plan with what the link costs, if dst is on another device: NVLink between two H200s.
+constexpr double kPeerBytes = 3.55e5;  // that kernels store per microsecond
 double cost_where_stored(const Shape &shape, const KernelPlan &plan);
 
 }  // namespace via::cuda
