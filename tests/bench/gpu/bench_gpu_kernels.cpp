@@ -4,6 +4,7 @@
 //
 //     bench_gpu_kernels [LAYOUTS [SEED [LARGEST]]]     LARGEST in bytes
 //     bench_gpu_kernels - < FILE                       as `layouts_gpu.py --seed SEED --list` gives them
+//     bench_gpu_kernels push|pull ...                  the same between two devices: dst, or src, is on the second
 //
 // Random layouts are of the same kind as those of layouts_gpu.py. Made of the library's objects, to reach the planners.
 #include "bench_gpu.hpp"
@@ -18,6 +19,7 @@
 
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
+#include "cuda/launch/kernel_cost.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
 #include "cuda/launch/kernel_plan_elements.hpp"
 #include "cuda/launch/kernel_plan_tiles.hpp"
@@ -111,6 +113,12 @@ private:
     int64_t largest_;
 };
 
+int32_t device_of(CUdeviceptr memory) {
+    int32_t device = 0;
+    cu_ok(cu(cuPointerGetAttribute)(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory));
+    return device;
+}
+
 // An array of raw device memory.
 class Wrapped {
 public:
@@ -121,7 +129,8 @@ public:
                               : item == 8 ? VIA_FLOAT64
                                           : VIA_COMPLEX128;
         check(via_wrap(reinterpret_cast<void *>(memory), dtype, static_cast<int32_t>(shape.size()), shape.data(),
-                       strides.empty() ? nullptr : strides.data(), VIA_DEVICE_CUDA, 0, 0, nullptr, nullptr, &array_));
+                       strides.empty() ? nullptr : strides.data(), VIA_DEVICE_CUDA, device_of(memory), 0, nullptr,
+                       nullptr, &array_));
     }
     ~Wrapped() { via_array_release(array_); }
     Wrapped(const Wrapped &) = delete;
@@ -173,6 +182,10 @@ std::string text_of(const KernelPlan &plan) {
 std::vector<Candidate> candidates_of(const Shape &shape) {
     std::vector<Candidate> found;
     KernelPlan plan;
+    if (shape.place == via::cuda::DstPlace::Peer) {
+        via::cuda::plan_elements(shape, &plan);
+        found.push_back({"elements all", plan, {}});
+    }
     for (int32_t axis = -1; axis < shape.ndim; ++axis) {
         if (via::cuda::plan_elements_along(shape, axis, via::cuda::kThreadsWanted, &plan)) {
             found.push_back({"elements " + std::to_string(axis), plan, {}});
@@ -243,6 +256,34 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
+// The memory of both sides, of which at most one is on the second device.
+struct Memory {
+    CUdeviceptr dst;
+    CUdeviceptr src;
+    via::cuda::DstPlace place;
+};
+
+CUdeviceptr memory_on(CUcontext context, int64_t nbytes) {
+    cu_ok(cu(cuCtxSetCurrent)(context));
+    return device_memory(nbytes);
+}
+
+Memory make_memory(const std::string &ends, int64_t largest) {
+    const CUcontext own = primary_context(0);
+    const bool pushes = ends == "push";
+    const bool pulls = ends == "pull";
+    const CUcontext other = pushes || pulls ? primary_context(1) : own;
+    Memory memory{};
+    memory.src = memory_on(pulls ? other : own, std::min(kSourceBytes, 24 * largest));
+    memory.dst = memory_on(pushes ? other : own, 2 * largest);
+    memory.place = pushes ? via::cuda::DstPlace::Peer : via::cuda::DstPlace::Own;
+    cu_ok(cu(cuCtxSetCurrent)(own));
+    if (other != own) {
+        cu_ok(cu(cuCtxEnablePeerAccess)(other, 0));
+    }
+    return memory;
+}
+
 void show(const Layout &layout, const Shape &shape, const std::vector<Candidate> &candidates, const KernelPlan &chosen,
           double planned) {
     std::printf(
@@ -252,16 +293,18 @@ void show(const Layout &layout, const Shape &shape, const std::vector<Candidate>
     for (size_t i = 0; i < candidates.size(); ++i) {
         const Candidate &each = candidates[i];
         std::printf(R"(%s{"name": "%s", "us": %.5g, "estimate": %.5g, "text": "%s"})", i == 0 ? "" : ", ",
-                    each.name.c_str(), median(each.taken), each.plan.cost, text_of(each.plan).c_str());
+                    each.name.c_str(), median(each.taken), via::cuda::cost_where_stored(shape, each.plan),
+                    text_of(each.plan).c_str());
     }
     std::printf("]}\n");
 }
 
-void measure(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Stream *stream) {
+void measure(const Layout &layout, const Memory &memory, Stream *stream) {
     Shape shape;
-    if (!find_shape(layout, dst, src, &shape)) {
+    if (!find_shape(layout, memory.dst, memory.src, &shape)) {
         return;
     }
+    shape.place = memory.place;
     std::vector<Candidate> candidates = candidates_of(shape);
     for (int32_t turn = 0; turn < kTurns; ++turn) {
         for (Candidate &each : candidates) {
@@ -278,17 +321,20 @@ void measure(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Stream *str
 }  // namespace
 
 int main(int count, char **arguments) {
+    const std::string first = count > 1 ? arguments[1] : "";
+    if (first == "push" || first == "pull") {
+        --count;
+        ++arguments;
+    }
     const bool reads = count > 1 && std::string(arguments[1]) == "-";
     const int layouts = count > 1 && !reads ? std::atoi(arguments[1]) : 100;
     const int seed = count > 2 ? std::atoi(arguments[2]) : 1;
     const int64_t largest = count > 3 ? std::atoll(arguments[3]) : int64_t{256} << 20;
-    cu_ok(cu(cuCtxSetCurrent)(primary_context(0)));
-    const CUdeviceptr src = device_memory(std::min(kSourceBytes, 24 * largest));
-    const CUdeviceptr dst = device_memory(2 * largest);
+    const Memory memory = make_memory(first, largest);
     Stream stream;
     Population population(static_cast<uint32_t>(seed), largest);
     for (int i = 0; i < layouts && !reads; ++i) {
-        measure(population.next(), dst, src, &stream);
+        measure(population.next(), memory, &stream);
     }
     for (std::string line; reads && std::getline(std::cin, line);) {
         Layout layout;
@@ -296,7 +342,7 @@ int main(int count, char **arguments) {
             std::fprintf(stderr, "left out: %s\n", line.c_str());
             continue;
         }
-        measure(layout, dst, src, &stream);
+        measure(layout, memory, &stream);
     }
     return 0;
 }
