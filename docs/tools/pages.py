@@ -138,8 +138,9 @@ def hardware(file: str) -> str:
 
 def layouts_of(arguments: str) -> str:
     reports = [report(file) for file in arguments.split()]
-    seeds = ", ".join(str(found["settings"]["seed"]) for found in reports)
-    return "\n".join([f"Seeds {seeds}.", "", *bench("populations").table(reports)])
+    seeds = [str(found["settings"]["seed"]) for found in reports if "seed" in found["settings"]]
+    head = [f"Seeds {', '.join(seeds)}.", ""] if seeds else []
+    return "\n".join([*head, *bench("populations").table(reports)])
 
 
 def machine_of(arguments: str) -> str:
