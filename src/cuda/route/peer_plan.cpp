@@ -73,10 +73,10 @@ bool can_access(const PeerMemory &own, const PeerMemory &other, bool writes) {
 constexpr double kEngine = 390;
 constexpr double kUnpacked = 300;  // by a copy engine, where kernels unpack what has crossed
 constexpr double kWrite = 330;     // by kernels
-constexpr double kRead = 300;
+constexpr double kRead = 270;
 constexpr double kLaunch = 5000;
 constexpr double kOtherStream = 6000;  // two events and what waits for them
-constexpr double kPieces = 12000;      // the events of the first piece, and unpacking the last one
+constexpr double kPieces = 27000;      // scratch memory, events, and unpacking the last piece
 
 // Sizes of accesses across the link: sectors, each with a header. Runs of a few sectors lose little.
 constexpr int64_t kWholeRow = 128;
