@@ -80,7 +80,7 @@ class Plans:
     """Both plans of HPTT for one case."""
 
     def __init__(self, library: ctypes.CDLL, case: Case, dst: numpy.ndarray, src: numpy.ndarray, threads: int) -> None:
-        self.library = library
+        self.hptt = library
         ints = ctypes.c_int * len(case.axes)
         given = ints(*case.axes), len(case.axes), case.dtype.itemsize
         src_address, dst_address = ctypes.c_void_p(src.ctypes.data), ctypes.c_void_p(dst.ctypes.data)
@@ -90,11 +90,11 @@ class Plans:
         }
 
     def calls(self) -> dict[str, Callable[[], Any]]:
-        return {name: lambda plan=plan: self.library.hptt_execute(plan) for name, plan in self.plans.items()}
+        return {name: lambda plan=plan: self.hptt.hptt_execute(plan) for name, plan in self.plans.items()}
 
     def close(self) -> None:
         for plan in self.plans.values():
-            self.library.hptt_delete(plan)
+            self.hptt.hptt_delete(plan)
 
 
 def measure(library: ctypes.CDLL, memcpy: Memcpy, case: Case, threads: int) -> Row:
