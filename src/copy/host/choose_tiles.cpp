@@ -29,6 +29,9 @@ constexpr int64_t kRunBlock = int64_t{1} << 20;
 constexpr int64_t kLeastTile = int64_t{32} << 10;
 constexpr int64_t kLeastTileOfElements = int64_t{4} << 10;  // each may be a line of the first-level cache
 
+// Tiles with shorter runs of src are not tried where scratches do not hold them.
+constexpr int64_t kShortestSpan = 128;
+
 // Fewer elements of src are not worth shuffling together.
 constexpr int64_t kLeastSqueezed = 64;
 
@@ -53,6 +56,8 @@ constexpr TileShape kDirect{1024, 2048, int64_t{512} << 10};
 constexpr TileShape kByRows{1024, 128, int64_t{64} << 10};
 // The same where what is adjacent in both is lines: src may be read further along.
 constexpr TileShape kByRowsOfLines{1024, 512, int64_t{64} << 10};
+// Gaps leave less of each line of src.
+constexpr TileShape kSqueezedByRows{1024, 256, int64_t{64} << 10};
 constexpr TileShape kSqueezed{512, 1024, int64_t{64} << 10};
 // The lines of both sides are in the first-level cache.
 constexpr TileShape kElements{256, 512, int64_t{64} << 10, kLeastTileOfElements};
@@ -131,6 +136,9 @@ bool wants_squeeze(const Plan &plan, const Sides &sides) {
 }
 
 TileShape shape_of(const Plan &plan, const Sides &sides) {
+    if (plan.by_rows && plan.squeezes) {
+        return kSqueezedByRows;
+    }
     if (plan.by_rows) {
         return plan.run < kRowBytes ? kByRows : kByRowsOfLines;
     }
@@ -234,6 +242,21 @@ void split_for_threads(const TileProblem &problem, int32_t threads, Tile *tile) 
     tile->elements *= tile->extent[best];
 }
 
+// Cuts all axes; returns whether scratches hold a tile.
+bool cut_to(const TileShape &shape, int64_t src_span, Plan *plan) {
+    Tile tile;
+    const TileProblem problem{plan->axes, plan->ndim, plan->run, kLineBytes};
+    grow_tile(problem, {shape.dst_span, src_span, std::max<int64_t>(shape.nbytes / plan->run, 1)}, &tile);
+    fill_up(*plan, shape.least, &tile);
+    if (plan->by_rows || plan->squeezes) {
+        even_out(*plan, &tile);
+    }
+    split_for_threads(problem, plan->threads, &tile);
+    std::copy_n(tile.extent, plan->ndim, plan->block);
+    plan->row_ndim = plan->by_rows ? count_row_axes(*plan) : 0;
+    return scratch_bytes_of(*plan) <= kScratchBytes;
+}
+
 void cut_axes(const Sides &sides, bool streaming, Plan *plan) {
     plan->by_rows = wants_rows(*plan, sides, streaming);
     plan->squeezes = wants_squeeze(*plan, sides);
@@ -242,18 +265,11 @@ void cut_axes(const Sides &sides, bool streaming, Plan *plan) {
     if (plan->nbytes <= kOneTile && !streaming && !plan->by_rows && !plan->squeezes && !fine) {
         return;
     }
-    Tile tile;
-    const TileProblem problem{plan->axes, plan->ndim, plan->run, kLineBytes};
-    grow_tile(problem, {shape.dst_span, shape.src_span, std::max<int64_t>(shape.nbytes / plan->run, 1)}, &tile);
-    fill_up(*plan, shape.least, &tile);
-    if (plan->by_rows || plan->squeezes) {
-        even_out(*plan, &tile);
-    }
-    split_for_threads(problem, plan->threads, &tile);
-    std::copy_n(tile.extent, plan->ndim, plan->block);
-    plan->row_ndim = plan->by_rows ? count_row_axes(*plan) : 0;
-    if (scratch_bytes_of(*plan) > kScratchBytes) {
-        plan->by_rows = plan->squeezes = false;
+    for (int64_t src_span = shape.src_span; !cut_to(shape, src_span, plan); src_span /= 2) {
+        if (src_span <= kShortestSpan) {
+            plan->by_rows = plan->squeezes = false;
+            return;
+        }
     }
 }
 

@@ -62,7 +62,7 @@ struct Lines {
     int64_t block;  // indices of the axis in a line; the last line may overlap that before
     int64_t dst_step;
     int64_t src_step;
-    int64_t low;  // what the lines take of src
+    int64_t low;  // what a line takes of src
     int64_t high;
     int64_t ahead;
 
@@ -79,11 +79,22 @@ struct Lines {
         }
     }
 
-    void read_ahead(const char *src) const {
-        constexpr int64_t kLong = 2048;  // which the processor reads ahead by itself
-        if (ahead != 0 && high - low < kLong) {
-            for (int64_t at = low; at < high; at += kLine) {
-                __builtin_prefetch(src + ahead + at, 0, 2);
+    // Of the next piece, unless the processor reads it ahead by itself: lines that meet make a row, which may be long.
+    // Always inlined: GCC drops calls of functions that do nothing else.
+    [[gnu::always_inline]] void read_ahead(const char *src) const {
+        constexpr int64_t kLong = 2048;
+        const int64_t apart = block * src_step;
+        const int64_t count = (extent - 1) / block + 1;
+        const bool meet = most(apart, -apart) <= high - low;
+        const int64_t first = low + (meet ? least((count - 1) * apart, 0) : 0);
+        const int64_t last = high + (meet ? most((count - 1) * apart, 0) : 0);
+        if (ahead == 0 || last - first >= kLong) {
+            return;
+        }
+        src += ahead;
+        for (int64_t i = 0; i < (meet ? 1 : count); ++i, src += apart) {
+            for (int64_t at = first; at < last; at += kLine) {
+                __builtin_prefetch(src + at, 0, 2);
             }
         }
     }
@@ -117,9 +128,7 @@ inline Lines lines_of(const Piece &piece, const ShuffleLine &line, Axis *rest, i
             rest[(*out_ndim)++] = piece.axes[i];
         }
     }
-    const int64_t reach = (along.extent - block) * along.src_step;
-    return {along.extent, block, along.dst_step, along.src_step, line.low + least(reach, 0), line.high + most(reach, 0),
-            piece.ahead};
+    return {along.extent, block, along.dst_step, along.src_step, line.low, line.high, piece.ahead};
 }
 
 template <int Count>
