@@ -89,8 +89,8 @@ bool uses_pageable_later(int32_t device_id);
 // Returns whether the device reaches the pageable memory of a transfer.
 bool is_straight(const Transfer &transfer);
 
-// Where a kernel stores: in memory of its own device, or of another one.
-enum class DstPlace : int32_t { Own, Peer };
+// Which side of a kernel's copy lies in another device's memory.
+enum class FarSide : int32_t { None, Dst, Src };
 
 // A strided copy in normal form, like Transfer, without the sides.
 struct Move {

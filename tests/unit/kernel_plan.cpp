@@ -13,7 +13,7 @@
 namespace {
 
 using via::Axis;
-using via::cuda::DstPlace;
+using via::cuda::FarSide;
 using via::cuda::KernelPlan;
 using via::cuda::KernelRoute;
 using via::cuda::plan_aligned_tiles;
@@ -153,7 +153,7 @@ void stores_to_another_device_begin_at_sectors(void **) {
     Shape shape;
     KernelPlan plan;
     via::cuda::find_shape(Loops(2, {{11, 2, 3015822}, {542, 22, 2}, {100, 11924, 1086}}).transfer, &shape);
-    shape.place = DstPlace::Peer;
+    shape.far_side = FarSide::Dst;
     via::cuda::plan_elements(shape, &plan);
     assert_int_equal(plan.params.elements.count, 11 * 542 * 100);
     assert_int_equal(plan.params.elements.each, 1);
@@ -170,11 +170,11 @@ void boxes_are_chosen_by_what_they_store_to_another_device(void **) {
         KernelPlan chosen;
         KernelPlan other;
         via::cuda::find_shape(copy.transfer, &shape);
-        shape.place = DstPlace::Peer;
+        shape.far_side = FarSide::Dst;
         assert_true(via::cuda::plan_box(shape, INFINITY, &chosen));
         for (const via::cuda::BoxKind *kind = via::cuda::box_kinds; kind->part != 0; ++kind) {
             assert_true(!via::cuda::plan_box_of(shape, *kind, &other) || chosen.cost <= other.cost);
-            assert_true(other.cost >= static_cast<double>(shape.nbytes) / via::cuda::kPeerBytes);
+            assert_true(other.cost >= static_cast<double>(shape.nbytes) / via::cuda::kPushedBytes);
         }
         const auto &share = chosen.params.box.storing;
         assert_true(4 * share.count < 128 || 4 * share.threads.divisor >= 128);
@@ -369,9 +369,9 @@ std::string words_of(const KernelPlan &plan) {
 
 // ------------------------------------------------------------------------------------------------ remembered
 
-KernelPlan recalled(const Loops &loops, DstPlace place = DstPlace::Own) {
+KernelPlan recalled(const Loops &loops, FarSide far_side = FarSide::None) {
     KernelPlan plan;
-    via::cuda::plan_or_recall_kernel(loops.transfer, place, &plan);
+    via::cuda::plan_or_recall_kernel(loops.transfer, far_side, &plan);
     return plan;
 }
 
@@ -409,10 +409,10 @@ void layouts_that_are_forgotten_are_planned_again(void **) {
 void rows_that_begin_anywhere_go_element_by_element_to_another_device(void **) {
     const Loops rows(362, {{128, 362, 364}, {2894, 128 * 362, 129 * 364}});
     assert_true(recalled(rows).route == KernelRoute::Rows);
-    assert_true(recalled(rows, DstPlace::Peer).route == KernelRoute::Elements);
+    assert_true(recalled(rows, FarSide::Dst).route == KernelRoute::Elements);
     assert_true(recalled(rows).route == KernelRoute::Rows);
     const Loops aligned(4096, {{3000, 4096, 8192}});
-    assert_true(recalled(aligned, DstPlace::Peer).route == recalled(aligned).route);
+    assert_true(recalled(aligned, FarSide::Dst).route == recalled(aligned).route);
 }
 
 }  // namespace

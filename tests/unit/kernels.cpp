@@ -155,7 +155,7 @@ void check_copy(Copy *copy) {
     }
     KernelPlan plan;
     Shape across = shape;
-    across.place = via::cuda::DstPlace::Peer;
+    across.far_side = via::cuda::FarSide::Dst;
     via::cuda::plan_elements(across, &plan);
     check_plan(copy, plan);
     for (int32_t axis = -1; axis < shape.ndim; ++axis) {

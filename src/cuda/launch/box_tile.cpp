@@ -463,7 +463,7 @@ struct Sharing {
 int64_t least_threads(const BoxTile &box) {
     constexpr int64_t kRequest = 128;
     const int64_t words = words_of(box, box.params.columns.count);
-    const bool is_long = box.shape->place == DstPlace::Peer && words * box.word >= kRequest;
+    const bool is_long = box.shape->far_side == FarSide::Dst && words * box.word >= kRequest;
     return box.params.dense ? (is_long ? kRequest : kSectorBytes) / box.word : 1;
 }
 

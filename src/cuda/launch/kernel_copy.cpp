@@ -49,9 +49,9 @@ Status find_home(const Transfer &transfer, const ResolvedStream &stream, Resolve
     return resolve(nullptr, stream.device_id, out_home);
 }
 
-Status enqueue_move(const Transfer &transfer, const ResolvedStream &stream, DstPlace place) {
+Status enqueue_move(const Transfer &transfer, const ResolvedStream &stream, FarSide far_side) {
     if (transfer.ndim > 0) {
-        return enqueue_kernel(transfer, stream, place);
+        return enqueue_kernel(transfer, stream, far_side);
     }
     // Enters the context: the driver looks addresses up in the current one, and refuses memory that it does not reach.
     ContextScope scope;
@@ -92,10 +92,10 @@ Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stre
     return follow(stream, home) == VIA_OK ? VIA_OK : wait_for_stream(home);
 }
 
-Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream, DstPlace place) {
+Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream, FarSide far_side) {
     return launch_where_reached(transfer, stream, [&](const ResolvedStream &home) {
         KernelPlan plan;
-        plan_or_recall_kernel(transfer, place, &plan);
+        plan_or_recall_kernel(transfer, far_side, &plan);
         return launch(plan.kernel, plan.blocks, &plan.params, home);
     });
 }
@@ -105,12 +105,12 @@ bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream) {
            other_context(transfer.src_side, transfer.src, stream) == nullptr;
 }
 
-Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &stream, DstPlace place) {
-    return enqueue_move(move.transfer(kPinned, src_side), stream, place);
+Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &stream, FarSide far_side) {
+    return enqueue_move(move.transfer(kPinned, src_side), stream, far_side);
 }
 
-Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &stream) {
-    return enqueue_move(move.transfer(dst_side, kPinned), stream, DstPlace::Own);
+Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &stream, FarSide far_side) {
+    return enqueue_move(move.transfer(dst_side, kPinned), stream, far_side);
 }
 
 }  // namespace via::cuda

@@ -32,7 +32,7 @@ VIA_NODISCARD Status prepare_kernel(const Transfer &transfer, const ResolvedStre
 // Queues the kernel of a transfer that has loops. Launches it on another stream, and makes this one wait, if only
 // another context reaches the memory: one that the application has allocated in.
 VIA_NODISCARD Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream,
-                                    DstPlace place = DstPlace::Own);
+                                    FarSide far_side = FarSide::None);
 
 // A launch on a stream whose kernels reach the memory.
 using LaunchOn = Status (*)(const void *what, const ResolvedStream &stream);
@@ -55,7 +55,8 @@ bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream);
 
 // Queue a move between a side and a buffer, pinned or of a pool. The driver does a move without loops.
 VIA_NODISCARD Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &stream,
-                                     DstPlace place = DstPlace::Own);
-VIA_NODISCARD Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &stream);
+                                     FarSide far_side = FarSide::None);
+VIA_NODISCARD Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &stream,
+                                       FarSide far_side = FarSide::None);
 
 }  // namespace via::cuda

@@ -131,6 +131,24 @@ private:
     Move moves_[VIA_MAX_NDIM + 2];
 };
 
+// Returns how many bytes are adjacent in dst.
+int64_t adjacent_in_dst(const Shape &shape) {
+    int64_t adjacent = shape.element;
+    for (int32_t i = 0; i < shape.ndim && shape.axes[i].dst_step == adjacent; ++i) {
+        adjacent *= shape.axes[i].extent;
+    }
+    return adjacent;
+}
+
+// Returns the sectors that a warp stores. A request of one takes as long as one of two.
+double stored_by_warp(const Shape &shape, Touched *dst) {
+    constexpr double kLeast = 2;
+    const double sectors = adjacent_in_dst(shape) == shape.nbytes
+                               ? static_cast<double>(kElementsOfWarp) * shape.element / kSectorBytes
+                               : dst->per_element(kElementsOfWarp, 1, kSectorBytes) * kElementsOfWarp;
+    return std::max(sectors, kLeast);
+}
+
 }  // namespace
 
 // A warp asks for lines, and what it has not used of their sectors may still be in a cache when others come to it: in
@@ -153,63 +171,59 @@ double cost_of_elements(const Shape &shape, const ElementsWalk &walk) {
     Touched dst(shape, walk, &Axis::dst_step);
     const double lines =
         src.per_element(kWarp, 1, kLineBytes) * kLoadedLine + dst.per_element(kWarp, 1, kLineBytes) * kStoredLine;
-    const double sectors = src.per_element(kernels::Elements<1, 1>::kThreads, walk.each, kSectorBytes) * kSector;
+    const double sectors = src.per_element(kernels::Elements<1, 1>::kThreads, walk.each, kSectorBytes);
     const double read = src.per_element(kOfGpu / walk.each, walk.each, kBurstBytes);
     const double stored = dst.per_element(kOfGpu / walk.each, walk.each, kBurstBytes);
     const double bursts = large * (read + stored) * kBurst + (1 - large) * read * kCached;
     const double work = static_cast<double>(count_blocks(shape, walk)) * (kBlock + shape.ndim * kBlockAxis);
-    return kStart + combine({count * lines, count * sectors, count * bursts, work});
+    const double within = kStart + combine({count * lines, count * sectors * kSector, count * bursts, work});
+    const double crossing =
+        cost_of_crossing(shape.far_side, count * stored_by_warp(shape, &dst) / kElementsOfWarp, count * sectors);
+    return std::max(within, crossing);
 }
 
 namespace {
 
-// Returns how many bytes are adjacent in dst.
-int64_t adjacent_in_dst(const Shape &shape) {
-    int64_t adjacent = shape.element;
-    for (int32_t i = 0; i < shape.ndim && shape.axes[i].dst_step == adjacent; ++i) {
-        adjacent *= shape.axes[i].extent;
+// Returns the parts of a sector that lie at the ends of a run and are moved for nothing. Tiles find most of what they
+// load in the cache.
+double ends_of_run(const Shape &shape, const KernelPlan &plan) {
+    constexpr double kLoadedByTiles = 0.25;
+    if (plan.route != KernelRoute::Tiles) {
+        return plan.word > plan.element && shape.far_side == FarSide::Dst ? plan.word / plan.element : 0;
     }
-    return adjacent;
+    return shape.far_side == FarSide::Src ? kLoadedByTiles : plan.word > plan.element ? 1 : 0;
 }
 
-// Returns the bytes that a kernel stores at once: what a warp has, or the run of a tile.
-int64_t bytes_of_store(const Shape &shape, const KernelPlan &plan) {
-    switch (plan.route) {
-        case KernelRoute::Elements:
-            return std::min(adjacent_in_dst(shape), kElementsOfWarp * shape.element);
-        case KernelRoute::Rows:
-            return shape.run;
-        default:
-            return std::clamp(plan.tile[0] * plan.element, int64_t{1}, adjacent_in_dst(shape));
+// Returns the length of the runs on the far side.
+int64_t bytes_of_run(const Shape &shape, const KernelPlan &plan) {
+    if (plan.tile[0] == 0) {
+        return shape.run;
     }
-}
-
-// Returns how many stores of a sector the ends of a run take. Tiles and boxes store them by warps, other kernels of
-// sixteens element by element.
-double stores_of_ends(const KernelPlan &plan) {
-    switch (plan.route) {
-        case KernelRoute::Elements:
-            return 0;
-        case KernelRoute::Box:
-            return 1;
-        case KernelRoute::Tiles:
-            return plan.word > plan.element ? 1 : 0;
-        default:
-            return plan.word > plan.element ? static_cast<double>(plan.word) / plan.element : 0;
-    }
+    return shape.far_side == FarSide::Src ? plan.tile[1] * plan.element
+                                          : std::min(plan.tile[0] * plan.element, shape.axes[0].extent * shape.element);
 }
 
 }  // namespace
 
-double cost_where_stored(const Shape &shape, const KernelPlan &plan) {
-    constexpr double kHeader = 4;
-    if (shape.place == DstPlace::Own) {
+double cost_of_crossing(FarSide side, double stored, double loaded) {
+    constexpr double kFirstLoad = 1.5;  // until it arrives
+    switch (side) {
+        case FarSide::Dst:
+            return stored * kSectorBytes / kPushedBytes;
+        case FarSide::Src:
+            return kFirstLoad + loaded * kSectorBytes / kPulledBytes;
+        default:
+            return 0;
+    }
+}
+
+double cost_across_link(const Shape &shape, const KernelPlan &plan) {
+    if (plan.route == KernelRoute::Elements || plan.route == KernelRoute::Box) {
         return plan.cost;
     }
-    const auto run = static_cast<double>(bytes_of_store(shape, plan));
-    const double headers = run < kLineBytes ? kHeader : 0;
-    const double ends = stores_of_ends(plan) * kSectorBytes;
-    return std::max(plan.cost, static_cast<double>(shape.nbytes) * (1 + (headers + ends) / run) / kPeerBytes);
+    const double each = 1 + ends_of_run(shape, plan) * kSectorBytes / static_cast<double>(bytes_of_run(shape, plan));
+    const double sectors = static_cast<double>(shape.nbytes) / kSectorBytes * each;
+    return std::max(plan.cost, cost_of_crossing(shape.far_side, sectors, sectors * read_per_byte(shape)));
 }
 
 }  // namespace via::cuda

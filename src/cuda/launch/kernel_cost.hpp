@@ -26,11 +26,17 @@ double cost_of_blocks(const Shape &shape, uint32_t blocks, const KernelRates &ra
 // Of the runs that plan_rows copies.
 double cost_of_rows(const Shape &shape, uint32_t blocks);
 
-// Of the copy element by element.
+// Of the copy element by element, and across a link.
 double cost_of_elements(const Shape &shape, const ElementsWalk &walk);
 
-// Returns the cost of a plan with what the link costs, if dst is on another device: NVLink between two H200s.
-constexpr double kPeerBytes = 3.55e5;  // that kernels store per microsecond
-double cost_where_stored(const Shape &shape, const KernelPlan &plan);
+// What crosses if a side is on another device: NVLink between two H200s, in bytes per microsecond.
+constexpr double kPushedBytes = 3.25e5;  // that kernels store
+constexpr double kPulledBytes = 3.2e5;   // that they load, in sectors
+
+// Returns what the sectors take that the far side stores, or that are loaded from it.
+double cost_of_crossing(FarSide side, double stored, double loaded);
+
+// Returns the cost of a plan, and across a link.
+double cost_across_link(const Shape &shape, const KernelPlan &plan);
 
 }  // namespace via::cuda

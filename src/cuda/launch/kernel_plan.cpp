@@ -90,7 +90,7 @@ bool plan_rows(const Shape &given, KernelPlan *plan) {
 }
 
 void find_shape(const Transfer &transfer, Shape *out_shape) {
-    out_shape->place = DstPlace::Own;
+    out_shape->far_side = FarSide::None;
     out_shape->dst = reinterpret_cast<uint64_t>(transfer.dst);
     out_shape->src = reinterpret_cast<uint64_t>(transfer.src);
     out_shape->nbytes = transfer.nbytes;
@@ -137,11 +137,11 @@ static const char *route_name(KernelRoute route) {
 static double least_cost(const Shape &shape) {
     constexpr double kStart = 4;
     constexpr double kBytes = 2.1e6;  // of dst per microsecond
-    return kStart + static_cast<double>(shape.nbytes) / (shape.place == DstPlace::Peer ? kPeerBytes : kBytes);
+    return kStart + static_cast<double>(shape.nbytes) / (shape.far_side == FarSide::None ? kBytes : kPushedBytes);
 }
 
 static void keep_better(const Shape &shape, const KernelPlan &plan, KernelPlan *best) {
-    const double cost = cost_where_stored(shape, plan);
+    const double cost = cost_across_link(shape, plan);
     if (cost < best->cost) {
         *best = plan;
         best->cost = cost;
@@ -154,22 +154,23 @@ void plan_kernel_of(const Shape &shape, KernelPlan *out_plan) {
     if (shape.nbytes <= kMostByElements || shape.ndim > kMostAxes) {
         return;
     }
-    out_plan->cost = cost_where_stored(shape, *out_plan);
+    out_plan->cost = cost_across_link(shape, *out_plan);
     for (const auto plan : {plan_rows, plan_channels, plan_aligned_tiles, plan_loose_tiles}) {
         KernelPlan other;
         if (plan(shape, &other)) {
             keep_better(shape, other, out_plan);
         }
     }
-    if (KernelPlan box; out_plan->cost > 1.1 * least_cost(shape) && plan_box(shape, out_plan->cost, &box)) {
+    const double good = shape.far_side == FarSide::None ? 1.1 : 1.02;
+    if (KernelPlan box; out_plan->cost > good * least_cost(shape) && plan_box(shape, out_plan->cost, &box)) {
         *out_plan = box;
     }
 }
 
-void plan_kernel(const Transfer &transfer, KernelPlan *out_plan, DstPlace place) {
+void plan_kernel(const Transfer &transfer, KernelPlan *out_plan, FarSide far_side) {
     Shape shape;
     find_shape(transfer, &shape);
-    shape.place = place;
+    shape.far_side = far_side;
     plan_kernel_of(shape, out_plan);
 }
 

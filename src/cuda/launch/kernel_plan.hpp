@@ -65,7 +65,7 @@ struct KernelPlan {
 };
 
 // Plans a transfer that has loops.
-void plan_kernel(const Transfer &transfer, KernelPlan *out_plan, DstPlace place = DstPlace::Own);
+void plan_kernel(const Transfer &transfer, KernelPlan *out_plan, FarSide far_side = FarSide::None);
 
 // Describes the plan: "tiles of 64 x 64, elements of 4 bytes, 16 at once, via_tile_4, 65536 blocks of 256 threads".
 void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text);
@@ -81,7 +81,7 @@ struct Shape {
     int64_t nbytes;
     int64_t run;  // bytes adjacent in both
     int32_t element;
-    DstPlace place;
+    FarSide far_side;
     int32_t ndim;  // at least 1
     Axis axes[VIA_MAX_NDIM + 1];
 };

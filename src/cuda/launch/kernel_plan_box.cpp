@@ -53,21 +53,31 @@ double count_parts(const BoxTile &box) {
                : ends * static_cast<double>(box.tile.extent[axis]) / static_cast<double>(box.shape->axes[axis].extent);
 }
 
-// Estimates microseconds within the device. Counts tiles cut short at the ends as whole ones.
-double cost_within(const BoxTile &box) {
+// Returns the sectors that take as long to cross as the end of a run: half of one, and a request for each element of a
+// word that lies partly outside.
+double sectors_of_end(const BoxTile &box) {
+    constexpr double kElement = 0.4;
+    return 0.5 + kElement * static_cast<double>(box.word / box.shape->element - 1);
+}
+
+// Estimates microseconds. Counts tiles cut short at the ends as whole ones.
+double cost_of(const BoxTile &box) {
     const BoxParams &params = box.params;
     const TileProblem problem{box.shape->axes, box.shape->ndim, box.shape->element, kSectorBytes};
     const double again =
         box.owned_axis < 0 ? 0 : static_cast<double>(box.more) / static_cast<double>(box.tile.extent[box.owned_axis]);
     const double stored = count_sectors(problem, box.tile.dst, kSectorBytes) * (1 - again);
     const double loaded = count_sectors(problem, box.tile.src, box.src_alignment) * (1 - again / 2);
-    const double memory = (stored * kStored + loaded * kLoaded) * memory_share(*box.shape) + count_parts(box) * kPart;
+    const double parts = count_parts(box);
+    const double memory = (stored * kStored + loaded * kLoaded) * memory_share(*box.shape) + parts * kPart;
     const double busy = std::min(1.0, params.tiles / 132.0);  // multiprocessors
     const double cycles = kTileCycles + AnyBox::kThreads / 32 * box.store_turns * box_store_cycles(box);
     const double turns = static_cast<double>(divide_up(params.tiles, kBlocks));
     const double entries = params.src_rows.count + params.columns.count + params.dst_rows.count;
-    return kStart + entries * kEntry +
-           combine({params.tiles * memory, params.tiles * cycles * kCycle / busy, turns * kTurn});
+    const double within = kStart + entries * kEntry +
+                          combine({params.tiles * memory, params.tiles * cycles * kCycle / busy, turns * kTurn});
+    return std::max(within, cost_of_crossing(box.shape->far_side, params.tiles * (stored + parts * sectors_of_end(box)),
+                                             params.tiles * loaded));
 }
 
 void describe_tile(const BoxTile &box, KernelPlan *plan) {
@@ -75,14 +85,6 @@ void describe_tile(const BoxTile &box, KernelPlan *plan) {
     plan->element = plan->word = box.shape->element;
     plan->tile[0] = box.tile.dst.span / box.shape->element;
     plan->tile[1] = box.tile.src.span / box.shape->element;
-}
-
-// Estimates microseconds where dst is.
-double cost_of(const BoxTile &box) {
-    KernelPlan plan;
-    describe_tile(box, &plan);
-    plan.cost = cost_within(box);
-    return cost_where_stored(*box.shape, plan);
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ bool plan_elements_along(const Shape &shape, int32_t axis, int64_t threads, Kern
 
 void plan_elements(const Shape &shape, KernelPlan *plan) {
     ElementsWalk best;
-    const bool crosses_link = shape.place == DstPlace::Peer && fits_index(shape.nbytes / shape.element);
+    const bool crosses_link = shape.far_side == FarSide::Dst && fits_index(shape.nbytes / shape.element);
     if (crosses_link) {
         number_all(shape, &best);
     } else {

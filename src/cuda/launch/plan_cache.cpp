@@ -17,7 +17,7 @@ struct Layout {
     int64_t nbytes;
     int64_t run;
     int32_t ndim;
-    DstPlace place;
+    FarSide far_side;
     Axis axes[kMostAxes];
 };
 
@@ -27,7 +27,7 @@ bool are_equal(const Axis &a, const Axis &b) {
 
 bool are_equal(const Layout &a, const Layout &b) {
     return a.dst == b.dst && a.src == b.src && a.nbytes == b.nbytes && a.run == b.run && a.ndim == b.ndim &&
-           a.place == b.place &&
+           a.far_side == b.far_side &&
            std::equal(a.axes, a.axes + a.ndim, b.axes, [](const Axis &x, const Axis &y) { return are_equal(x, y); });
 }
 
@@ -37,7 +37,8 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 }
 
 uint64_t slot_of(const Layout &layout) {
-    uint64_t hash = mix(mix(mix(0, layout.dst), layout.src), static_cast<uint64_t>(layout.run));
+    uint64_t hash = mix(mix(static_cast<uint64_t>(layout.far_side), layout.dst), layout.src);
+    hash = mix(hash, static_cast<uint64_t>(layout.run));
     for (int32_t i = 0; i < layout.ndim; ++i) {
         const Axis &axis = layout.axes[i];
         hash = mix(mix(hash, static_cast<uint64_t>(axis.extent)), static_cast<uint64_t>(axis.dst_step));
@@ -81,7 +82,7 @@ void remember(const Layout &layout, const KernelPlan &plan) {
     }
 }
 
-bool find_layout(const Transfer &transfer, DstPlace place, Layout *out) {
+bool find_layout(const Transfer &transfer, FarSide far_side, Layout *out) {
     if (transfer.ndim > kMostAxes) {
         return false;
     }
@@ -90,7 +91,7 @@ bool find_layout(const Transfer &transfer, DstPlace place, Layout *out) {
             transfer.nbytes,
             transfer.run,
             transfer.ndim,
-            place,
+            far_side,
             {}};
     std::copy_n(transfer.axes, transfer.ndim, out->axes);
     return true;
@@ -98,17 +99,17 @@ bool find_layout(const Transfer &transfer, DstPlace place, Layout *out) {
 
 }  // namespace
 
-void plan_or_recall_kernel(const Transfer &transfer, DstPlace place, KernelPlan *out_plan) {
+void plan_or_recall_kernel(const Transfer &transfer, FarSide far_side, KernelPlan *out_plan) {
     Layout layout;
-    if (!find_layout(transfer, place, &layout)) {
-        return plan_kernel(transfer, out_plan, place);
+    if (!find_layout(transfer, far_side, &layout)) {
+        return plan_kernel(transfer, out_plan, far_side);
     }
     const uint64_t dst = reinterpret_cast<uint64_t>(transfer.dst) - layout.dst;
     const uint64_t src = reinterpret_cast<uint64_t>(transfer.src) - layout.src;
     if (recall(layout, out_plan)) {
         return move_plan(dst, src, out_plan);
     }
-    plan_kernel(transfer, out_plan, place);
+    plan_kernel(transfer, out_plan, far_side);
     KernelPlan kept = *out_plan;
     move_plan(0 - dst, 0 - src, &kept);
     remember(layout, kept);

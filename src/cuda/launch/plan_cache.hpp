@@ -6,6 +6,6 @@
 namespace via::cuda {
 
 // Plans like plan_kernel, or takes the plan of an earlier transfer of the same layout, wherever its memory was.
-void plan_or_recall_kernel(const Transfer &transfer, DstPlace place, KernelPlan *out_plan);
+void plan_or_recall_kernel(const Transfer &transfer, FarSide far_side, KernelPlan *out_plan);
 
 }  // namespace via::cuda

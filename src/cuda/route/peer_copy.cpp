@@ -32,7 +32,7 @@ public:
     PeerPlan plan_unreached(int32_t device_id) const override { return cuda::plan_unreached(reached(), device_id); }
     void cut_for(const PeerPlan &plan) override {
         make_peer_order(reached(), plan, &order_);
-        packed_place_ = plan.direct ? DstPlace::Peer : DstPlace::Own;
+        far_side_ = plan.direct ? FarSide::Dst : FarSide::None;
     }
     int64_t nbytes() const override { return order_.nbytes; }
 
@@ -41,7 +41,7 @@ public:
     }
 
     Status pack(void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
-        return pack_slab(order_, slab_of(order_, offset, nbytes), packed, reached().src_side, stream, packed_place_);
+        return pack_slab(order_, slab_of(order_, offset, nbytes), packed, reached().src_side, stream, far_side_);
     }
 
     Status unpack(const void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
@@ -62,7 +62,7 @@ public:
 
 private:
     PackedOrder order_;
-    DstPlace packed_place_ = DstPlace::Own;
+    FarSide far_side_ = FarSide::None;
 };
 
 // A copy in pieces, under way. Each stream is of its device. They are one stream if a device has no part.
@@ -204,8 +204,8 @@ Status enqueue_on(PeerParts &parts, const PeerPlan &plan, const PeerStreams &str
     const Transfer &transfer = parts.reached();
     Move move;
     make_move(transfer, &move);
-    return plan.route == PeerRoute::Push ? enqueue_packing(move, transfer.src_side, streams.src, DstPlace::Peer)
-                                         : enqueue_unpacking(move, transfer.dst_side, streams.dst);
+    return plan.route == PeerRoute::Push ? enqueue_packing(move, transfer.src_side, streams.src, FarSide::Dst)
+                                         : enqueue_unpacking(move, transfer.dst_side, streams.dst, FarSide::Src);
 }
 
 bool works_on_src(const PeerPlan &plan) {

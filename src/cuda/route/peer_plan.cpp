@@ -5,7 +5,8 @@
 
 #include "core/base/rounding.hpp"
 #include "core/base/text_buffer.hpp"
-#include "cuda/launch/kernel_copy.hpp"
+#include "cuda/launch/kernel_plan.hpp"
+#include "cuda/launch/plan_cache.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 
 namespace via::cuda {
@@ -72,15 +73,10 @@ bool can_access(const PeerMemory &own, const PeerMemory &other, bool writes) {
 // costs more alike, so the choice is the same.
 constexpr double kEngine = 390;
 constexpr double kUnpacked = 300;  // by a copy engine, where kernels unpack what has crossed
-constexpr double kWrite = 330;     // by kernels
-constexpr double kRead = 270;
+constexpr double kWritten = 330;   // by kernels
 constexpr double kLaunch = 5000;
 constexpr double kOtherStream = 6000;  // two events and what waits for them
 constexpr double kPieces = 27000;      // scratch memory, events, and unpacking the last piece
-
-// Sizes of accesses across the link: sectors, each with a header. Runs of a few sectors lose little.
-constexpr int64_t kWholeRow = 128;
-constexpr double kHeader = 4;
 
 constexpr int64_t kPieceBytes = int64_t{64} << 20;
 constexpr int64_t kLastPiece = int64_t{4} << 20;
@@ -93,21 +89,6 @@ double as_double(int64_t value) { return static_cast<double>(value); }
 
 bool lies_packed(const Transfer &transfer, Major side) { return find_rows(transfer, side).run == transfer.nbytes; }
 
-// Returns how many adjacent bytes a kernel asks for at once across the link.
-int64_t bytes_of_request(const Transfer &transfer, Major side) {
-    const SideRows rows = find_rows(transfer, side);
-    if (transfer.nbytes > kMostByElements) {
-        return rows.run;
-    }
-    return rows.in_dst_order ? std::min(rows.run, kElementsOfWarp * element_of(transfer)) : transfer.run;
-}
-
-// Returns the nanoseconds of bytes that cross in runs of this size.
-double cost_of_runs(int64_t nbytes, int64_t run, double rate) {
-    const double whole = as_double(round_up(run, kSectorBytes)) + kHeader;
-    return as_double(nbytes) * (run >= kWholeRow ? 1 : whole / as_double(run)) / rate;
-}
-
 double cost_of_stream(int32_t device_id, const Side &side) { return device_id == side.device_id ? 0 : kOtherStream; }
 
 void keep_better(const PeerPlan &plan, PeerPlan *best) {
@@ -116,12 +97,15 @@ void keep_better(const PeerPlan &plan, PeerPlan *best) {
     }
 }
 
-PeerPlan one_kernel(PeerRoute route, double nanoseconds) {
+PeerPlan one_kernel(const Transfer &transfer, PeerRoute route, double stream) {
+    const bool pushes = route == PeerRoute::Push;
+    KernelPlan kernel;
+    plan_or_recall_kernel(transfer, pushes ? FarSide::Dst : FarSide::Src, &kernel);
     return {.route = route,
             .direct = true,
-            .src_kernel = route == PeerRoute::Push,
-            .dst_kernel = route == PeerRoute::Pull,
-            .microseconds = (kLaunch + nanoseconds) / 1000};
+            .src_kernel = pushes,
+            .dst_kernel = !pushes,
+            .microseconds = kernel.cost + stream / 1000};
 }
 
 // Plans pieces in the order of the source: bytes that are packed there cross by a copy engine. The destination's device
@@ -135,7 +119,7 @@ PeerPlan in_pieces(const Transfer &transfer) {
     plan.src_kernel = move.ndim > 0;
     make_unpacking(order, whole(order), transfer.src, &move);
     plan.dst_kernel = move.ndim > 0;
-    const double rate = plan.dst_kernel ? kUnpacked : plan.src_kernel ? kWrite : kEngine;
+    const double rate = plan.dst_kernel ? kUnpacked : plan.src_kernel ? kWritten : kEngine;
     const double link = as_double(order.nbytes) / rate;
     plan.microseconds = (kLaunch + kPieces + link) / 1000;
     return plan;
@@ -144,12 +128,10 @@ PeerPlan in_pieces(const Transfer &transfer) {
 PeerPlan plan_strided(const Transfer &transfer, const PeerReach &reach, int32_t device_id) {
     PeerPlan best;
     if (reach.writes) {
-        const double link = cost_of_runs(transfer.nbytes, bytes_of_request(transfer, Major::Dst), kWrite);
-        keep_better(one_kernel(PeerRoute::Push, link + cost_of_stream(device_id, transfer.src_side)), &best);
+        keep_better(one_kernel(transfer, PeerRoute::Push, cost_of_stream(device_id, transfer.src_side)), &best);
     }
     if (reach.reads) {
-        const double link = cost_of_runs(transfer.nbytes, bytes_of_request(transfer, Major::Src), kRead);
-        keep_better(one_kernel(PeerRoute::Pull, link + cost_of_stream(device_id, transfer.dst_side)), &best);
+        keep_better(one_kernel(transfer, PeerRoute::Pull, cost_of_stream(device_id, transfer.dst_side)), &best);
     }
     if (reach.scratch) {
         keep_better(in_pieces(transfer), &best);

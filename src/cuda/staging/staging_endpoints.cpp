@@ -214,10 +214,10 @@ Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_
 }
 
 Status pack_slab(const PackedOrder &order, const Slab &slab, void *packed, const Side &side,
-                 const ResolvedStream &stream, DstPlace place) {
+                 const ResolvedStream &stream, FarSide far_side) {
     Move move;
     make_packing(order, slab, packed, &move);
-    return enqueue_packing(move, side, stream, place);
+    return enqueue_packing(move, side, stream, far_side);
 }
 
 Status unpack_slab(const PackedOrder &order, const Slab &slab, const void *packed, const Side &side,

@@ -62,7 +62,7 @@ private:
 
 // Queue the device's part of a slab: its bytes of the array, and those packed.
 VIA_NODISCARD Status pack_slab(const PackedOrder &order, const Slab &slab, void *packed, const Side &side,
-                               const ResolvedStream &stream, DstPlace place = DstPlace::Own);
+                               const ResolvedStream &stream, FarSide far_side = FarSide::None);
 VIA_NODISCARD Status unpack_slab(const PackedOrder &order, const Slab &slab, const void *packed, const Side &side,
                                  const ResolvedStream &stream);
 

@@ -5,6 +5,7 @@
 //     bench_gpu_kernels [LAYOUTS [SEED [LARGEST]]]     LARGEST in bytes
 //     bench_gpu_kernels - < FILE                       as `layouts_gpu.py --seed SEED --list` gives them
 //     bench_gpu_kernels push|pull ...                  the same between two devices: dst, or src, is on the second
+//     bench_gpu_kernels [push|pull] scatter ...        dst has the layout, and src is dense
 //
 // Random layouts are of the same kind as those of layouts_gpu.py. Made of the library's objects, to reach the planners.
 #include "bench_gpu.hpp"
@@ -141,8 +142,16 @@ private:
     via_array *array_ = nullptr;
 };
 
+// The memory of both sides, of which at most one is on the second device.
+struct Memory {
+    CUdeviceptr dst;
+    CUdeviceptr src;
+    via::cuda::FarSide far_side;
+    bool scatters;  // dst has the layout
+};
+
 // Returns false if nothing is left to loop over.
-bool find_shape(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Shape *out_shape) {
+bool find_shape(const Layout &layout, const Memory &memory, Shape *out_shape) {
     std::vector<int64_t> strides(layout.shape.size());
     int64_t stride = 1;
     for (size_t i = strides.size(); i-- > 0;) {
@@ -155,8 +164,8 @@ bool find_shape(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Shape *o
         shape.push_back(layout.shape[static_cast<size_t>(axis)]);
         permuted.push_back(strides[static_cast<size_t>(axis)]);
     }
-    const Wrapped to(dst, layout.item, shape, {});
-    const Wrapped from(src, layout.item, shape, permuted);
+    const Wrapped to(memory.dst, layout.item, shape, memory.scatters ? permuted : std::vector<int64_t>());
+    const Wrapped from(memory.src, layout.item, shape, memory.scatters ? std::vector<int64_t>() : permuted);
     via::Plan plan;
     check(via::normalise_copy(to.get(), from.get(), &plan));
     via::cuda::Transfer transfer{plan.dst, plan.src, plan.nbytes, {}, {}, nullptr, nullptr};
@@ -164,6 +173,7 @@ bool find_shape(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Shape *o
     transfer.ndim = plan.ndim;
     transfer.axes = plan.axes;
     via::cuda::find_shape(transfer, out_shape);
+    out_shape->far_side = memory.far_side;
     return plan.ndim > 0;
 }
 
@@ -182,7 +192,7 @@ std::string text_of(const KernelPlan &plan) {
 std::vector<Candidate> candidates_of(const Shape &shape) {
     std::vector<Candidate> found;
     KernelPlan plan;
-    if (shape.place == via::cuda::DstPlace::Peer) {
+    if (shape.far_side == via::cuda::FarSide::Dst) {
         via::cuda::plan_elements(shape, &plan);
         found.push_back({"elements all", plan, {}});
     }
@@ -256,27 +266,21 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-// The memory of both sides, of which at most one is on the second device.
-struct Memory {
-    CUdeviceptr dst;
-    CUdeviceptr src;
-    via::cuda::DstPlace place;
-};
-
 CUdeviceptr memory_on(CUcontext context, int64_t nbytes) {
     cu_ok(cu(cuCtxSetCurrent)(context));
     return device_memory(nbytes);
 }
 
-Memory make_memory(const std::string &ends, int64_t largest) {
+Memory make_memory(const std::string &ends, bool scatters, int64_t largest) {
     const CUcontext own = primary_context(0);
     const bool pushes = ends == "push";
     const bool pulls = ends == "pull";
     const CUcontext other = pushes || pulls ? primary_context(1) : own;
     Memory memory{};
-    memory.src = memory_on(pulls ? other : own, std::min(kSourceBytes, 24 * largest));
-    memory.dst = memory_on(pushes ? other : own, 2 * largest);
-    memory.place = pushes ? via::cuda::DstPlace::Peer : via::cuda::DstPlace::Own;
+    memory.scatters = scatters;
+    memory.src = memory_on(pulls ? other : own, scatters ? 2 * largest : std::min(kSourceBytes, 24 * largest));
+    memory.dst = memory_on(pushes ? other : own, scatters ? std::min(kSourceBytes, 24 * largest) : 2 * largest);
+    memory.far_side = pushes ? via::cuda::FarSide::Dst : pulls ? via::cuda::FarSide::Src : via::cuda::FarSide::None;
     cu_ok(cu(cuCtxSetCurrent)(own));
     if (other != own) {
         cu_ok(cu(cuCtxEnablePeerAccess)(other, 0));
@@ -293,7 +297,7 @@ void show(const Layout &layout, const Shape &shape, const std::vector<Candidate>
     for (size_t i = 0; i < candidates.size(); ++i) {
         const Candidate &each = candidates[i];
         std::printf(R"(%s{"name": "%s", "us": %.5g, "estimate": %.5g, "text": "%s"})", i == 0 ? "" : ", ",
-                    each.name.c_str(), median(each.taken), via::cuda::cost_where_stored(shape, each.plan),
+                    each.name.c_str(), median(each.taken), via::cuda::cost_across_link(shape, each.plan),
                     text_of(each.plan).c_str());
     }
     std::printf("]}\n");
@@ -301,10 +305,9 @@ void show(const Layout &layout, const Shape &shape, const std::vector<Candidate>
 
 void measure(const Layout &layout, const Memory &memory, Stream *stream) {
     Shape shape;
-    if (!find_shape(layout, memory.dst, memory.src, &shape)) {
+    if (!find_shape(layout, memory, &shape)) {
         return;
     }
-    shape.place = memory.place;
     std::vector<Candidate> candidates = candidates_of(shape);
     for (int32_t turn = 0; turn < kTurns; ++turn) {
         for (Candidate &each : candidates) {
@@ -321,16 +324,19 @@ void measure(const Layout &layout, const Memory &memory, Stream *stream) {
 }  // namespace
 
 int main(int count, char **arguments) {
-    const std::string first = count > 1 ? arguments[1] : "";
-    if (first == "push" || first == "pull") {
-        --count;
-        ++arguments;
-    }
+    const auto take = [&](const char *word) {
+        const bool is_next = count > 1 && std::string(arguments[1]) == word;
+        count -= is_next ? 1 : 0;
+        arguments += is_next ? 1 : 0;
+        return is_next;
+    };
+    const std::string ends = take("push") ? "push" : take("pull") ? "pull" : "";
+    const bool scatters = take("scatter");
     const bool reads = count > 1 && std::string(arguments[1]) == "-";
     const int layouts = count > 1 && !reads ? std::atoi(arguments[1]) : 100;
     const int seed = count > 2 ? std::atoi(arguments[2]) : 1;
     const int64_t largest = count > 3 ? std::atoll(arguments[3]) : int64_t{256} << 20;
-    const Memory memory = make_memory(first, largest);
+    const Memory memory = make_memory(ends, scatters, largest);
     Stream stream;
     Population population(static_cast<uint32_t>(seed), largest);
     for (int i = 0; i < layouts && !reads; ++i) {
