@@ -80,6 +80,35 @@ void transpose_kernels_turn_blocks_of_every_size(void **) {
     });
 }
 
+// A side shorter than a lane, the other of any length. No byte lies behind either array, and none before.
+void check_narrow(const via::SimdKernels &kernels, int index, int64_t rows, int64_t columns, int64_t gap,
+                  bool forward) {
+    const int64_t item = int64_t{1} << index;
+    const int64_t dst_step = (rows + gap) * item;
+    const int64_t src_step = (columns + gap) * item;
+    const via::Axis axes[] = {{rows, item, forward ? src_step : -src_step}, {columns, dst_step, item}};
+    std::vector<char> src(static_cast<size_t>((rows - 1) * src_step + columns * item));
+    const std::vector<char> dst(static_cast<size_t>((columns - 1) * dst_step + rows * item));
+    Random(17).fill(&src);
+    const size_t src_at = forward ? 0 : static_cast<size_t>((rows - 1) * src_step);
+    expect_like_naive(kernels.transpose[index], {nullptr, nullptr, item, axes, 2, 0}, src, src_at, dst, 0);
+}
+
+void transpose_kernels_turn_blocks_with_a_side_of_less_than_a_lane(void **) {
+    at_each_level([](const via::SimdKernels &kernels) {
+        for (int index = 0; index < 4; ++index) {
+            for (int64_t few = 1; few << index < 16; ++few) {
+                for (int64_t many = 1; many < 150; ++many) {
+                    check_narrow(kernels, index, few, many, many % 2, true);
+                    check_narrow(kernels, index, many, few, many % 3, true);
+                    check_narrow(kernels, index, many, few, many % 3, false);
+                }
+                check_narrow(kernels, index, 40, few, 2000 >> index, true);
+            }
+        }
+    });
+}
+
 // (b, a, d, c) by (2, 3, 0, 1): each side of the transpose goes along two axes. No byte behind either array.
 void check_long_sides(const via::SimdKernels &kernels, int index, int64_t a, int64_t b, int64_t c, int64_t d) {
     const int64_t item = int64_t{1} << index;
@@ -163,6 +192,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(row_kernels_copy_runs_of_every_length),
         cmocka_unit_test(transpose_kernels_turn_blocks_of_every_size),
+        cmocka_unit_test(transpose_kernels_turn_blocks_with_a_side_of_less_than_a_lane),
         cmocka_unit_test(transpose_kernels_take_sides_along_several_axes),
         cmocka_unit_test(shuffle_kernels_put_lines_together_from_elements_that_are_near),
         cmocka_unit_test(element_kernels_copy_elements_of_every_size),

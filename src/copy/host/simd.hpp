@@ -5,12 +5,33 @@
 
 #include "copy/host/panels.hpp"
 #include "copy/host/simd_channels.hpp"
+#include "copy/host/simd_narrow.hpp"
 #include "copy/host/simd_rows.hpp"
 #include "copy/host/simd_shuffle.hpp"
 #include "copy/host/simd_transpose.hpp"
 
 namespace via {
 namespace {
+
+// Any number of columns and rows.
+template <typename T, typename At>
+inline void transpose_block(const Block<T, At> block, int64_t ahead) {
+    if (block.column_count >= kPerLane<T> && block.row_count >= kPerLane<T>) {
+        if (ahead != 0) {
+            transpose_wide<true>(block, ahead);
+        } else {
+            transpose_wide<false>(block, 0);
+        }
+    } else if (block.column_count > 0 && block.row_count > 0) {
+        if constexpr (kPerLane<T> > 1) {
+            for (int64_t i = 0; ahead != 0 && i < block.row_count; ++i) {
+                __builtin_prefetch(block.src + block.rows[i] + ahead, 0, 2);
+            }
+            transpose_short(block, narrow_of(block.dst, block.src, block.row_count, block.column_count, block.rows,
+                                             block.columns, sizeof(T)));
+        }
+    }
+}
 
 // Sides that go along one axis each.
 template <typename T>

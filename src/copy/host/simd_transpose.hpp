@@ -20,22 +20,27 @@ inline V interleave(V a, V b, std::integer_sequence<int, I...>) {
 
 // In each lane, element i of row j becomes element j of row i. Interleaving the first half of the rows with the second
 // moves the top bit of the row number to the bottom of the element number; done for each bit, they have changed places.
+// Of fewer rows than a lane has elements, each comes to have several columns, one after another.
 // Inlined wherever it is called, or the rows would leave the registers.
-template <int64_t Bytes, typename T>
-[[gnu::always_inline]] inline void transpose_lanes(typename VectorOf<T, Bytes>::Type (&rows)[kPerLane<T>]) {
+template <int64_t Bytes, typename T, int Rows>
+[[gnu::always_inline]] inline void transpose_first(typename VectorOf<T, Bytes>::Type (&rows)[Rows]) {
     using V = typename VectorOf<T, Bytes>::Type;
-    constexpr int kRows = kPerLane<T>;
     constexpr auto kIndices = std::make_integer_sequence<int, static_cast<int>(Bytes / int64_t{sizeof(T)})>();
-    for (int step = 1; step < kRows; step *= 2) {
-        V turned[kRows];
-        for (int i = 0; i < kRows / 2; ++i) {
-            turned[2 * i] = interleave<T, 0>(rows[i], rows[i + kRows / 2], kIndices);
-            turned[2 * i + 1] = interleave<T, 1>(rows[i], rows[i + kRows / 2], kIndices);
+    for (int step = 1; step < Rows; step *= 2) {
+        V turned[Rows];
+        for (int i = 0; i < Rows / 2; ++i) {
+            turned[2 * i] = interleave<T, 0>(rows[i], rows[i + Rows / 2], kIndices);
+            turned[2 * i + 1] = interleave<T, 1>(rows[i], rows[i + Rows / 2], kIndices);
         }
-        for (int i = 0; i < kRows; ++i) {
+        for (int i = 0; i < Rows; ++i) {
             rows[i] = turned[i];
         }
     }
+}
+
+template <int64_t Bytes, typename T>
+[[gnu::always_inline]] inline void transpose_lanes(typename VectorOf<T, Bytes>::Type (&rows)[kPerLane<T>]) {
+    transpose_first<Bytes, T, kPerLane<T>>(rows);
 }
 
 template <int L, typename V>
@@ -86,6 +91,11 @@ template <typename At, typename V, int... L>
 inline void store_lanes(char *dst, At columns, int64_t first, int64_t apart, V vector,
                         std::integer_sequence<int, L...>) {
     (store(dst + columns[first + L * apart], lane<L>(vector)), ...);
+}
+
+template <typename V, int... I>
+inline auto join(V a, V b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, I...);
 }
 
 template <int64_t Bytes>
@@ -144,129 +154,6 @@ inline void transpose_wide(const Block<T, At> block, int64_t ahead) {
     }
     if (j < block.column_count) {
         transpose_rows<kLane, Ahead>(block.from(0, block.column_count - kPerLane<T>), ahead);
-    }
-}
-
-// --------------------------------------------------------------------------------- sides shorter than a lane
-
-// Bytes 8 and more of the two halves are those of the second one.
-using Halves = typename VectorOf<uint64_t, kLane>::Type;
-
-// The nbytes (1 to 16) at src, the rest zero, without reading more.
-inline Lane<char> load_part(const char *src, int64_t nbytes) {
-    Halves halves = {0, 0};
-    if (nbytes == kLane) {
-        return load<Lane<char>>(src);
-    }
-    if (nbytes >= 8) {
-        halves[0] = load<uint64_t>(src);
-        halves[1] = nbytes > 8 ? load<uint64_t>(src + nbytes - 8) >> (8 * (kLane - nbytes)) : 0;
-    } else if (nbytes >= 4) {
-        halves[0] = load<uint32_t>(src) | uint64_t{load<uint32_t>(src + nbytes - 4)} << (8 * (nbytes - 4));
-    } else if (nbytes >= 2) {
-        halves[0] = load<uint16_t>(src) | uint64_t{load<uint16_t>(src + nbytes - 2)} << (8 * (nbytes - 2));
-    } else {
-        halves[0] = load<uint8_t>(src);
-    }
-    return reinterpret_cast<Lane<char>>(halves);
-}
-
-// The first nbytes (1 to 16), without writing more.
-inline void store_part(char *dst, Lane<char> value, int64_t nbytes) {
-    const Halves halves = reinterpret_cast<Halves>(value);
-    if (nbytes == kLane) {
-        store(dst, value);
-    } else if (nbytes >= 8) {
-        store(dst, uint64_t{halves[0]});
-        if (nbytes > 8) {
-            store(dst + nbytes - 8, uint64_t{halves[0] >> (8 * (nbytes - 8)) | halves[1] << (8 * (kLane - nbytes))});
-        }
-    } else if (nbytes >= 4) {
-        store(dst, static_cast<uint32_t>(halves[0]));
-        store(dst + nbytes - 4, static_cast<uint32_t>(halves[0] >> (8 * (nbytes - 4))));
-    } else if (nbytes >= 2) {
-        store(dst, static_cast<uint16_t>(halves[0]));
-        store(dst + nbytes - 2, static_cast<uint16_t>(halves[0] >> (8 * (nbytes - 2))));
-    } else {
-        store(dst, static_cast<uint8_t>(halves[0]));
-    }
-}
-
-// How sides shorter than a lane are read and written: whole lanes, where what they have more is the block's own.
-struct Narrow {
-    const char *last;    // rows are adjacent in src: the last place where a lane may be read
-    char *last_written;  // columns are adjacent in dst, and what is written past one is written again by the next
-};
-
-// Up to a lane of rows by up to a lane of columns.
-template <typename T, typename At>
-[[gnu::always_inline]] inline void transpose_part(const Block<T, At> block, const Narrow narrow) {
-    constexpr int64_t kSize = sizeof(T);
-    constexpr int kCount = kPerLane<T>;
-    Lane<T> lanes[kCount];
-    const int64_t width = least(block.column_count, kCount) * kSize;
-    const int64_t height = least(block.row_count, kCount) * kSize;
-#pragma GCC unroll 16
-    for (int i = 0; i < kCount; ++i) {
-        const char *row = block.src + block.rows[least(i, block.row_count - 1)];
-        const bool whole = width == kLane || row <= narrow.last;
-        lanes[i] = reinterpret_cast<Lane<T>>(whole ? load<Lane<char>>(row) : load_part(row, width));
-    }
-    transpose_lanes<kLane, T>(lanes);
-#pragma GCC unroll 16
-    for (int j = 0; j < kCount; ++j) {
-        char *column = block.dst + block.columns[j * kSize < width ? j : 0];
-        if (j * kSize < width && (height == kLane || column <= narrow.last_written)) {
-            store(column, lanes[j]);
-        } else if (j * kSize < width) {
-            store_part(column, reinterpret_cast<Lane<char>>(lanes[j]), height);
-        }
-    }
-}
-
-// A side of less than a lane.
-template <typename T, typename At>
-[[gnu::noinline]] void transpose_narrow(const Block<T, At> block, const Narrow narrow) {
-    constexpr int64_t kCount = kPerLane<T>;
-    for (int64_t j = 0; j < block.column_count; j += kCount) {
-        const int64_t column = block.column_count >= kCount ? least(j, block.column_count - kCount) : 0;
-        for (int64_t i = 0; i < block.row_count; i += kCount) {
-            const int64_t row = block.row_count >= kCount ? least(i, block.row_count - kCount) : 0;
-            transpose_part(block.from(row, column), narrow);
-        }
-    }
-}
-
-inline Narrow narrow_of(char *, const char *, int64_t, int64_t, const Listed &, const Listed &, int64_t) { return {}; }
-inline Narrow narrow_of(char *dst, const char *src, int64_t rows, int64_t columns, const Stepped &of_rows,
-                        const Stepped &of_columns, int64_t size) {
-    Narrow narrow{};
-    if (of_rows.step == columns * size && rows * columns * size >= kLane) {
-        narrow.last = src + rows * columns * size - kLane;
-    }
-    if (of_columns.step == rows * size && rows * columns * size >= kLane) {
-        narrow.last_written = dst + rows * columns * size - kLane;
-    }
-    return narrow;
-}
-
-// Any number of columns and rows.
-template <typename T, typename At>
-inline void transpose_block(const Block<T, At> block, int64_t ahead) {
-    if (block.column_count >= kPerLane<T> && block.row_count >= kPerLane<T>) {
-        if (ahead != 0) {
-            transpose_wide<true>(block, ahead);
-        } else {
-            transpose_wide<false>(block, 0);
-        }
-    } else if (block.column_count > 0 && block.row_count > 0) {
-        if constexpr (kPerLane<T> > 1) {
-            for (int64_t i = 0; ahead != 0 && i < block.row_count; ++i) {
-                __builtin_prefetch(block.src + block.rows[i] + ahead, 0, 2);
-            }
-            transpose_narrow(block, narrow_of(block.dst, block.src, block.row_count, block.column_count, block.rows,
-                                              block.columns, sizeof(T)));
-        }
     }
 }
 
