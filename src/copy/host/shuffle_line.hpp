@@ -36,16 +36,22 @@ struct ShuffleLine {
 
 constexpr int64_t greatest_divisor(int64_t a, int64_t b) { return b == 0 ? a : greatest_divisor(b, a % b); }
 
-// Adds some indices of an axis to the elements of a line; false if there are too many, or they are too far apart.
+// Adds some indices of an axis to the elements of a line, or fewer where that makes a cluster; false if there are too
+// many, or they are too far apart.
 inline bool lengthen(const Axis &axis, int32_t number, int64_t extent, int64_t nbytes, ShuffleLine *line) {
     const int64_t count = line->count;
     const int64_t step = axis.src_step < 0 ? -axis.src_step : axis.src_step;
     if (axis.src_step == INT64_MIN || step > ShuffleLine::kMostStep || nbytes * extent > ShuffleLine::kMostBytes) {
         return false;
     }
-    const bool near = line->high - line->low + (extent - 1) * step <= ShuffleLine::kMostSpan;
-    if (!near && step < 2 * ShuffleLine::kMostSpan) {
-        return false;
+    const int64_t span = line->high - line->low;
+    const int64_t room = ShuffleLine::kMostSpan - span;
+    const bool near = (extent - 1) * step <= room || span < ShuffleLine::kLaneBytes;
+    if ((extent - 1) * step > room && near) {
+        extent = room / step + 1;
+        if (extent == 1) {
+            return false;
+        }
     }
     if (near) {
         line->low -= axis.src_step < 0 ? (extent - 1) * step : 0;
