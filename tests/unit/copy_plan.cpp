@@ -82,6 +82,21 @@ void a_transposed_matrix_read_backwards_is_a_transpose(void **) {
     expect_loop(pass, 1, 100, -800, 4);
 }
 
+void axes_read_backwards_make_up_a_side_of_a_transpose(void **) {
+    const via::TilePass pass = pass_of(plan_of({5, 7, 100}, {700, 100, 1}, {-1, -5, 35}));
+    assert_int_equal(pass.walk, Walk::Transpose);
+    assert_true(pass.flipped);
+    expect_loop(pass, 0, 100, 4, 140);
+    expect_loop(pass, 1, 5, -2800, 4);
+    expect_loop(pass, 2, 7, -400, 20);
+}
+
+void an_axis_read_backwards_that_continues_rows_stays_as_it_is(void **) {
+    const via::TilePass pass = pass_of(plan_of({5, 40, 9}, {360, 9, 1}, {1, -5, 200}));
+    assert_int_equal(pass.walk, Walk::Transpose);
+    assert_false(pass.flipped);
+}
+
 void a_permutation_turns_the_two_fastest_axes(void **) {
     const via::TilePass pass = pass_of(plan_of({10, 20, 30}, {600, 30, 1}, {1, 10, 200}));
     assert_int_equal(pass.walk, Walk::Transpose);
@@ -289,6 +304,8 @@ int main() {
         cmocka_unit_test(a_part_of_a_matrix_is_rows),
         cmocka_unit_test(a_transposed_matrix_is_a_transpose),
         cmocka_unit_test(a_transposed_matrix_read_backwards_is_a_transpose),
+        cmocka_unit_test(axes_read_backwards_make_up_a_side_of_a_transpose),
+        cmocka_unit_test(an_axis_read_backwards_that_continues_rows_stays_as_it_is),
         cmocka_unit_test(a_permutation_turns_the_two_fastest_axes),
         cmocka_unit_test(a_permute_of_short_axes_takes_as_many_of_each_side_as_make_whole_lines),
         cmocka_unit_test(the_tiles_of_a_plan_cover_each_index_once),

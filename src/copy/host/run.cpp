@@ -195,8 +195,9 @@ void run_whole(const Plan &plan, bool streaming) {
     char *dst = plan.dst;
     const char *src = plan.src;
     if (order.flipped) {
-        dst -= (axes[1].extent - 1) * axes[1].dst_step;
-        src -= (axes[1].extent - 1) * axes[1].src_step;
+        const WalkStart start = start_of(axes, plan.ndim);
+        dst += start.dst;
+        src += start.src;
     }
     walk_kernel(order.walk, plan.run, streaming)({dst, src, plan.run, axes, std::max(plan.ndim, 2), 0});
     if (streaming) {

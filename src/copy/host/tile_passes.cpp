@@ -113,9 +113,9 @@ void TilePasses::run_pass(TilePass *pass, char *dst, const char *src, const Tile
         pass->axes[i].extent = pass->of[i] >= 0 ? part.extents[pass->of[i]] : 1;
     }
     if (pass->flipped) {
-        const Axis &axis = pass->axes[1];
-        dst -= (axis.extent - 1) * axis.dst_step;
-        src -= (axis.extent - 1) * axis.src_step;
+        const WalkStart start = start_of(pass->axes, pass->ndim);
+        dst += start.dst;
+        src += start.src;
     }
     pass->kernel({dst, src, pass->run, pass->axes, pass->ndim, ahead});
 }

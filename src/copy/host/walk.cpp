@@ -28,7 +28,7 @@ void bring_to_panel(int32_t axis, Axis *axes, int32_t *of) {
 // lines that the panel has touched is used soon.
 void order_outer_axes(int32_t first, int32_t ndim, Axis *axes, int32_t *of, bool into_scratch) {
     const auto reach = [&](const Axis &axis) {
-        return into_scratch ? std::abs(axis.src_step) : std::min(axis.dst_step, std::abs(axis.src_step));
+        return into_scratch ? std::abs(axis.src_step) : std::min(std::abs(axis.dst_step), std::abs(axis.src_step));
     };
     for (int32_t i = first + 1; i < ndim; ++i) {
         for (int32_t k = i; k > first && reach(axes[k]) < reach(axes[k - 1]); --k) {
@@ -38,14 +38,40 @@ void order_outer_axes(int32_t first, int32_t ndim, Axis *axes, int32_t *of, bool
     }
 }
 
-// The kernels transpose blocks whose source goes forward along the second axis; the destination may go backwards.
-bool make_source_forward(Axis *axis) {
-    if (axis->src_step >= 0) {
-        return false;
-    }
+void turn_round(Axis *axis) {
     axis->dst_step = -axis->dst_step;
     axis->src_step = -axis->src_step;
-    return true;
+}
+
+// An axis that would continue the columns of a transpose if src went forward along it; nullptr if there is none.
+Axis *find_backward(int64_t run, int32_t ndim, Axis *axes) {
+    Sides sides;
+    find_sides(run, axes, ndim, &sides);
+    for (int32_t i = 0; i < sides.rest_ndim; ++i) {
+        Axis &axis = axes[sides.rest_axes[i]];
+        if (axis.src_step < 0 && goes_on(-axis.src_step, run, sides.columns)) {
+            return &axis;
+        }
+    }
+    return nullptr;
+}
+
+// The kernels transpose blocks whose source goes forward along the second axis, and along those that continue it; the
+// destination may go backwards. Returns whether it does.
+bool make_source_forward(int64_t run, int32_t ndim, Axis *axes) {
+    bool flipped = axes[1].src_step < 0;
+    if (flipped) {
+        turn_round(&axes[1]);
+    }
+    const auto is_backward = [](const Axis &axis) { return axis.src_step < 0; };
+    if (axes[1].src_step != run || std::none_of(axes + kPanelNdim, axes + ndim, is_backward)) {
+        return flipped;
+    }
+    while (Axis *axis = find_backward(run, ndim, axes)) {
+        turn_round(axis);
+        flipped = true;
+    }
+    return flipped;
 }
 
 // Returns how many windows of a lane byte shuffles may take to be better than a transpose in registers, whose shorter
@@ -128,19 +154,28 @@ WalkOrder order_walk(int64_t run, int32_t ndim, Axis *axes, int32_t *of, bool in
         return {walk, false};
     }
     bring_to_panel(axis, axes, of);
-    const bool flipped = make_source_forward(&axes[1]);
+    const bool flipped = make_source_forward(run, ndim, axes);
     order_outer_axes(2, ndim, axes, of, into_scratch);
     const int32_t windows = windows_of_transpose(run, axes, ndim);
-    if (!flipped && is_for_shuffles(run, axes, ndim, windows)) {
-        return {Walk::Shuffle, false};
+    if (is_for_shuffles(run, axes, ndim, windows)) {
+        return {Walk::Shuffle, flipped};
     }
     if (windows < INT32_MAX) {
         return {Walk::Transpose, flipped};
     }
-    if (!flipped) {
-        bring_longest_inside(ndim, axes, of);
-    }
+    bring_longest_inside(ndim, axes, of);
     return {Walk::Elements, flipped};
+}
+
+WalkStart start_of(const Axis *axes, int32_t ndim) {
+    WalkStart start{0, 0};
+    for (int32_t i = 0; i < ndim; ++i) {
+        if (axes[i].dst_step < 0) {
+            start.dst -= (axes[i].extent - 1) * axes[i].dst_step;
+            start.src -= (axes[i].extent - 1) * axes[i].src_step;
+        }
+    }
+    return start;
 }
 
 Kernel walk_kernel(Walk walk, int64_t run, bool streaming) {

@@ -17,7 +17,7 @@ enum class Walk : int32_t {
 // Loops in the order of a kernel.
 struct WalkOrder {
     Walk walk;
-    bool flipped;  // the panel's second axis goes the other way: its steps are negated, where it starts is left
+    bool flipped;  // axes go the other way: their steps are negated, dst's are less than 0, where they start is left
 };
 
 // The axis along which src moves least, other than not at all; -1 if it only repeats.
@@ -26,6 +26,14 @@ int32_t find_source_axis(const Axis *axes, int32_t ndim);
 // Brings loops into the order of the kernel that is best for them: `axes`, two at least, and `of`, which moves along.
 // The destination's steps ascend before. `into_scratch`: only the source is far away.
 WalkOrder order_walk(int64_t run, int32_t ndim, Axis *axes, int32_t *of, bool into_scratch);
+
+// How far from the first element of each array a walk starts, along axes some of which go the other way.
+struct WalkStart {
+    int64_t dst;
+    int64_t src;
+};
+
+WalkStart start_of(const Axis *axes, int32_t ndim);
 
 Kernel walk_kernel(Walk walk, int64_t run, bool streaming);
 

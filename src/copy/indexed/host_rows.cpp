@@ -72,8 +72,7 @@ private:
             inner_axes_[i] = {1, 0, 0};
         }
         const WalkOrder order = order_walk(rows_.run, inner_, inner_axes_, of, false);
-        flip_dst_ = order.flipped ? -(inner_axes_[1].extent - 1) * inner_axes_[1].dst_step : 0;
-        flip_src_ = order.flipped ? -(inner_axes_[1].extent - 1) * inner_axes_[1].src_step : 0;
+        start_ = order.flipped ? start_of(inner_axes_, inner_) : WalkStart{0, 0};
         kernel_ = walk_kernel(order.walk, rows_.run, streaming_);
     }
 
@@ -92,8 +91,8 @@ private:
                    rows_.src_index[k + count] == from + count) {
                 ++count;
             }
-            kernel_({dst + to * rows_.dst_step + flip_dst_, src + from * rows_.src_step + flip_src_, rows_.run * count,
-                     inner_axes_, std::max(inner_, 2), ahead_of(k + count - 1, from, last)});
+            kernel_({dst + to * rows_.dst_step + start_.dst, src + from * rows_.src_step + start_.src,
+                     rows_.run * count, inner_axes_, std::max(inner_, 2), ahead_of(k + count - 1, from, last)});
             k += count;
         }
     }
@@ -172,8 +171,7 @@ private:
     int64_t inner_bytes_ = rows_.run;
     int64_t outer_count_ = 1;
     bool merges_ = false;  // rows that follow one another in both arrays are one run
-    int64_t flip_dst_ = 0;
-    int64_t flip_src_ = 0;
+    WalkStart start_{0, 0};
     Kernel kernel_ = nullptr;
     ElementLoop loop_ = nullptr;
     Axis inner_axes_[VIA_MAX_NDIM] = {};
