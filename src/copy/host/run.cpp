@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 
 #include "copy/bits.hpp"
@@ -18,8 +19,19 @@
 namespace via {
 namespace {
 
-// So few bytes come from the last-level cache soon enough without being read ahead.
+// So few bytes come from the last-level cache soon enough without being read ahead, and so little memory that they
+// extend over.
 constexpr int64_t kNearBytes = int64_t{2} << 20;
+constexpr int64_t kNearSpan = int64_t{4} << 20;
+
+// Returns how many bytes the source extends over, its gaps included.
+int64_t source_span(const Plan &plan) {
+    int64_t nbytes = plan.run;
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        nbytes += (plan.axes[i].extent - 1) * std::abs(plan.axes[i].src_step);
+    }
+    return nbytes;
+}
 
 // On the heap: a caller's stack may be small.
 struct Scratch {
@@ -68,7 +80,7 @@ private:
     };
 
     void run_with(const Plan &plan, char *scratch, int64_t first, int64_t last) const {
-        const bool reads_ahead = plan.nbytes > kNearBytes;
+        const bool reads_ahead = plan.nbytes > kNearBytes && source_span(plan) > kNearSpan;
         TilePasses passes(plan, scratch);
         Cursor cursor;
         locate(first, &cursor);
