@@ -1,11 +1,13 @@
 #include "copy/host/elements.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "copy/host/host_kernels.hpp"
 #include "copy/host/panels.hpp"
 #include "copy/host/walk.hpp"
+#include "copy/plan/cache_sizes.hpp"
 
 namespace via {
 namespace {
@@ -63,9 +65,40 @@ inline void copy_panels(const Piece &piece, const Move move) {
     });
 }
 
+// Whether panels go along lines of src, several elements of each, that lie apart: the processor reads none of them
+// ahead by itself.
+bool gathers_lines(const Piece &piece) {
+    constexpr int64_t kLeast = 4;
+    return std::abs(piece.axes[0].src_step) >= 2 * kLineBytes &&
+           kLeast * std::abs(piece.axes[1].src_step) <= kLineBytes;
+}
+
+// The same, and reads the next piece ahead. Apart from that, or its registers would slow it down.
+template <typename Move>
+[[gnu::noinline]] void copy_panels_ahead(const Piece &piece, const Move move) {
+    const Axis inner = piece.axes[0];
+    const Axis outer = piece.axes[1];
+    const int64_t step = std::abs(outer.src_step);
+    const int64_t apart = step == 0 ? outer.extent : kLineBytes / step;
+    for_each_panel(piece, [inner, outer, apart, ahead = piece.ahead, move](char *dst, const char *src) {
+        for (int64_t from = 0; from < outer.extent; from += apart) {
+            const char *next = src + from * outer.src_step + ahead;
+            for (int64_t i = 0; i < inner.extent; ++i, next += inner.src_step) {
+                __builtin_prefetch(next, 0, 2);
+            }
+            const int64_t end = std::min(from + apart, outer.extent);
+            for (int64_t j = from; j < end; ++j) {
+                copy_line(dst + j * outer.dst_step, src + j * outer.src_step, inner, move);
+            }
+        }
+    });
+}
+
 template <int64_t Bytes>
 void copy_elements(const Piece &piece) {
-    if (piece.run == Bytes) {
+    if (piece.run == Bytes && piece.ahead != 0 && gathers_lines(piece)) {
+        copy_panels_ahead(piece, MoveConstant<Bytes>());
+    } else if (piece.run == Bytes) {
         copy_panels(piece, MoveConstant<Bytes>());
     } else {
         copy_panels(piece, MoveEnds<Bytes>{piece.run - Bytes});
