@@ -33,12 +33,11 @@ struct MoveEnds {
 
 // By turns of several elements, each placed from where the turn begins: a sum that waits for the one before would take
 // longer than the copying.
+//
+// Not inlined: among more loops, steps would not stay in registers.
 template <typename Move>
-inline void copy_line(char *dst, const char *src, const Axis axis, const Move move) {
+[[gnu::noinline]] void copy_line(char *dst, const char *src, int64_t left, int64_t to, int64_t from, const Move move) {
     constexpr int64_t kTurn = 4;
-    const int64_t to = axis.dst_step;
-    const int64_t from = axis.src_step;
-    int64_t left = axis.extent;
     for (; left >= kTurn; left -= kTurn) {
         move(dst, src);
         move(dst + to, src + from);
@@ -60,7 +59,8 @@ inline void copy_panels(const Piece &piece, const Move move) {
     const Axis outer = piece.axes[1];
     for_each_panel(piece, [inner, outer, move](char *dst, const char *src) {
         for (int64_t j = 0; j < outer.extent; ++j) {
-            copy_line(dst + j * outer.dst_step, src + j * outer.src_step, inner, move);
+            copy_line(dst + j * outer.dst_step, src + j * outer.src_step, inner.extent, inner.dst_step, inner.src_step,
+                      move);
         }
     });
 }
@@ -88,7 +88,8 @@ template <typename Move>
             }
             const int64_t end = std::min(from + apart, outer.extent);
             for (int64_t j = from; j < end; ++j) {
-                copy_line(dst + j * outer.dst_step, src + j * outer.src_step, inner, move);
+                copy_line(dst + j * outer.dst_step, src + j * outer.src_step, inner.extent, inner.dst_step,
+                          inner.src_step, move);
             }
         }
     });
