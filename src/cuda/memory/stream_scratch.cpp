@@ -130,7 +130,9 @@ Status Scratch::allocate_if_room(int64_t nbytes, const ResolvedStream &stream) {
 Status Scratch::allocate_opened(int64_t nbytes, const ResolvedStream &stream, const ResolvedStream &peer) {
     const RelaxedCapture relaxed;
     const CUmemoryPool pool = opened_pool_for(stream, peer);
-    return pool != nullptr ? allocate_from(pool, nbytes, stream) : VIA_OK;
+    VIA_TRY(pool != nullptr ? allocate_from(pool, nbytes, peer) : VIA_OK);
+    stream_ = stream;
+    return VIA_OK;
 }
 
 Status Scratch::allocate_from(CUmemoryPool pool, int64_t nbytes, const ResolvedStream &stream) {

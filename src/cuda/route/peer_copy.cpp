@@ -93,7 +93,7 @@ public:
     }
 
     VIA_NODISCARD Status enqueue() {
-        if (is_on_both()) {
+        if (is_on_both() && !plan_.direct) {
             VIA_TRY(follow(src_, dst_));  // which allocates
         }
         int64_t offset = 0;

@@ -8,7 +8,7 @@
 //   Driver   adjacent bytes that one device reaches, or less than 64 KiB, or where neither ever can: cuMemcpyPeerAsync
 //   Push     strided, and the source's device reaches the destination: its kernel reads its own memory in any order,
 //            and writes across the link in the order of the destination
-//   Pull     the same on the other side, where the source has the longer runs
+//   Pull     the same on the other side, where that is estimated to take less time: mostly where dst has gaps
 //   Pieces   all else, by way of scratch memory of the destination's device:
 //
 //       source's stream        [ piece 0 -> buffer 0 ][ piece 1 -> buffer 1 ][ piece 2 -> buffer 0 ]
