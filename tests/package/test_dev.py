@@ -101,7 +101,7 @@ def test_all_has_what_each_suite_has(suite: str) -> None:
     assert {"build-test", "ctest-test", "pytest", "pytest-fake-driver", "trust"} <= logs_of("run_all")
 
 
-STUBS = "ensure_for_all() { :; }; install_peers() { :; }; build_only() { false; }; suite_asan() { echo asan runs; }\n"
+STUBS = "ensure_for_all() { :; }; install_peers() { :; }; build_test() { false; }; suite_asan() { echo asan runs; }\n"
 
 
 def test_all_ends_where_the_quick_part_fails(tmp_path: Path) -> None:
@@ -109,6 +109,21 @@ def test_all_ends_where_the_quick_part_fails(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "asan runs" not in done.stdout and "all but the quick part, which has failed" in done.stdout
     assert "dev: failed: build; " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [("", "-D VIADUCT_KERNEL_ARCHITECTURES=75-virtual"), ("whole", "-U VIADUCT_KERNEL_ARCHITECTURES")],
+)
+def test_a_new_tree_has_kernels_as_ptx_unless_all_is_wanted(given: str, asked: str) -> None:
+    done = bash(f'cmake() {{ echo "cmake $*"; }}; prepare_tree() {{ fresh=(--fresh); }}; build_test {given}')
+    assert done.stdout.splitlines() == [f"cmake --preset test --fresh {asked}", "cmake --build --preset test"]
+
+
+def test_what_runs_on_a_gpu_is_built_with_all_kernels() -> None:
+    for function in ("make_gpu_bundle", "make_languages_bundle"):
+        assert "build_test whole" in bash(f"declare -f {function}").stdout
+    assert "build_test ${VIADUCT_QUICK_TESTS-whole}" in bash("declare -f quick_steps").stdout
 
 
 def test_a_run_ends_with_the_summaries_of_its_runners(tmp_path: Path) -> None:

@@ -188,10 +188,12 @@ namespace {
 // load in the cache.
 double ends_of_run(const Shape &shape, const KernelPlan &plan) {
     constexpr double kLoadedByTiles = 0.25;
-    if (plan.route != KernelRoute::Tiles) {
-        return plan.word > plan.element && shape.far_side == FarSide::Dst ? plan.word / plan.element : 0;
+    const bool in_tiles = plan.route == KernelRoute::Tiles;
+    if (shape.far_side == FarSide::Src) {
+        return in_tiles ? kLoadedByTiles : 0;
     }
-    return shape.far_side == FarSide::Src ? kLoadedByTiles : plan.word > plan.element ? 1 : 0;
+    const int32_t elements = plan.word / plan.element;
+    return elements == 1 ? 0 : in_tiles ? 1 : elements;
 }
 
 // Returns the length of the runs on the far side.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/base/rounding.hpp"
 #include "core/base/text_buffer.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/plan_cache.hpp"
@@ -97,6 +96,7 @@ void keep_better(const PeerPlan &plan, PeerPlan *best) {
     }
 }
 
+// Plans one kernel. `stream`: the nanoseconds that its stream costs.
 PeerPlan one_kernel(const Transfer &transfer, PeerRoute route, double stream) {
     const bool pushes = route == PeerRoute::Push;
     KernelPlan kernel;
