@@ -177,9 +177,11 @@ double cost_of_elements(const Shape &shape, const ElementsWalk &walk) {
     const double bursts = large * (read + stored) * kBurst + (1 - large) * read * kCached;
     const double work = static_cast<double>(count_blocks(shape, walk)) * (kBlock + shape.ndim * kBlockAxis);
     const double within = kStart + combine({count * lines, count * sectors * kSector, count * bursts, work});
-    const double crossing =
-        cost_of_crossing(shape.far_side, count * stored_by_warp(shape, &dst) / kElementsOfWarp, count * sectors);
-    return std::max(within, crossing);
+    if (shape.far_side == FarSide::None) {
+        return within;
+    }
+    const double sectors_stored = count * stored_by_warp(shape, &dst) / kElementsOfWarp;
+    return std::max(within, cost_of_crossing(shape.far_side, sectors_stored, count * sectors));
 }
 
 namespace {
@@ -220,12 +222,14 @@ double cost_of_crossing(FarSide side, double stored, double loaded) {
 }
 
 double cost_across_link(const Shape &shape, const KernelPlan &plan) {
-    if (plan.route == KernelRoute::Elements || plan.route == KernelRoute::Box) {
+    const bool is_counted = plan.route == KernelRoute::Elements || plan.route == KernelRoute::Box;
+    if (shape.far_side == FarSide::None || is_counted) {
         return plan.cost;
     }
     const double each = 1 + ends_of_run(shape, plan) * kSectorBytes / static_cast<double>(bytes_of_run(shape, plan));
     const double sectors = static_cast<double>(shape.nbytes) / kSectorBytes * each;
-    return std::max(plan.cost, cost_of_crossing(shape.far_side, sectors, sectors * read_per_byte(shape)));
+    const double loaded = shape.far_side == FarSide::Src ? sectors * read_per_byte(shape) : 0;
+    return std::max(plan.cost, cost_of_crossing(shape.far_side, sectors, loaded));
 }
 
 }  // namespace via::cuda

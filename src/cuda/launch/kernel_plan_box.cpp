@@ -80,13 +80,6 @@ double cost_of(const BoxTile &box) {
                                              params.tiles * loaded));
 }
 
-void describe_tile(const BoxTile &box, KernelPlan *plan) {
-    plan->route = KernelRoute::Box;
-    plan->element = plan->word = box.shape->element;
-    plan->tile[0] = box.tile.dst.span / box.shape->element;
-    plan->tile[1] = box.tile.src.span / box.shape->element;
-}
-
 }  // namespace
 
 // Tries runs of dst as long as those of src, longer and shorter, and one for both sides that go the same way. Tiles
@@ -198,7 +191,10 @@ void make_plan(const BoxTile &box, double cost, KernelPlan *plan) {
     plan->kernel = box_kernel(box.shape->element);
     plan->blocks = static_cast<uint32_t>(std::min<int64_t>(box.params.tiles, kBlocks));
     plan->params.box.blocks = plan->blocks;
-    describe_tile(box, plan);
+    plan->route = KernelRoute::Box;
+    plan->element = plan->word = box.shape->element;
+    plan->tile[0] = box.tile.dst.span / box.shape->element;
+    plan->tile[1] = box.tile.src.span / box.shape->element;
     plan->cost = cost;
 }
 
