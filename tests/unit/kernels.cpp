@@ -98,7 +98,7 @@ struct Copy {
     std::vector<char> expected;
 };
 
-// Plans are made for memory further on, and moved: they depend on addresses within a page alone.
+// Plans are made for memory further on, and moved: they depend on addresses within a sector alone.
 constexpr uint64_t kDstAway = 7 * via::cuda::kPlanAlignment;
 constexpr uint64_t kSrcAway = 3 * via::cuda::kPlanAlignment;
 

@@ -88,8 +88,9 @@ struct Shape {
 
 void find_shape(const Transfer &transfer, Shape *out_shape);
 
-// Moves a plan to memory that is so many bytes further on. Both distances are multiples of kPlanAlignment.
-constexpr uint64_t kPlanAlignment = 4096;
+// Moves a plan to memory that is so many bytes further on. Both distances are multiples of kPlanAlignment, a sector:
+// where in a sector memory begins is all that a plan knows of its address.
+constexpr uint64_t kPlanAlignment = 32;
 void move_plan(uint64_t dst_distance, uint64_t src_distance, KernelPlan *plan);
 
 // Chooses among the planners.

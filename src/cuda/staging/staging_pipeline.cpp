@@ -9,9 +9,6 @@
 namespace via::cuda {
 namespace {
 
-// Chunks that the device fills ahead of the workers: enough to keep it busy while they go from one to the next.
-constexpr int32_t kMostAhead = 4;
-
 // Counts the copies under way in this process for a scope.
 std::atomic<int32_t> under_way{0};
 
@@ -70,27 +67,39 @@ void StagingPipeline::work_here(int64_t worker) {
 // ---------------------------------------------------------------------------------------------- claiming
 
 bool StagingPipeline::claim(Piece *out_piece) {
-    const std::lock_guard<AdaptiveMutex> lock(mutex_);
-    if (task_ != nullptr) {
-        report_progress(task_, ends_.progress(done_.load(std::memory_order_relaxed)));
-        if (is_cancelled(task_)) {
-            cancelled_.store(true, std::memory_order_relaxed);
-            stopped_.store(true, std::memory_order_relaxed);
-        }
-    }
-    if (is_stopped() || ((current_ == nullptr || claimed_ == current_->length) && !open_next())) {
+    std::unique_lock<AdaptiveMutex> lock(mutex_);
+    note_task();
+    const bool opens = current_ == nullptr;
+    if (is_stopped() || (opens && !open_next(&lock))) {
         return false;
     }
     const int64_t length = ends_.piece_length(current_->offset, current_->length, claimed_);
     *out_piece = {current_, claimed_, length};
     claimed_ += length;
+    if (claimed_ == current_->length) {
+        current_ = nullptr;  // before its last piece is copied, after which another chunk may reuse it
+        claimed_ = 0;
+    }
+    if (!to_device() && opens && has_room_ahead() && !filling_.exchange(true, std::memory_order_relaxed)) {
+        lock.unlock();
+        fill_ahead(ring_.take_idle());
+    }
     return true;
 }
 
-bool StagingPipeline::open_next() {
-    current_ = nullptr;
-    claimed_ = 0;
-    return to_device() ? open_empty() : open_filled();
+void StagingPipeline::note_task() {
+    if (task_ == nullptr) {
+        return;
+    }
+    report_progress(task_, ends_.progress(done_.load(std::memory_order_relaxed)));
+    if (is_cancelled(task_)) {
+        cancelled_.store(true, std::memory_order_relaxed);
+        stopped_.store(true, std::memory_order_relaxed);
+    }
+}
+
+bool StagingPipeline::open_next(std::unique_lock<AdaptiveMutex> *lock) {
+    return to_device() ? open_empty() : open_filled(lock);
 }
 
 // Waits for a slot with the mutex held: the other workers have nothing to do either. Every slot of this copy is claimed
@@ -104,17 +113,31 @@ bool StagingPipeline::open_empty() {
     return true;
 }
 
-bool StagingPipeline::open_filled() {
-    Slot *slot = nullptr;
-    if (first_ahead_ == nullptr &&
-        (cut_so_far_ == ends_.nbytes() || !succeeded(take_slot(&slot)) || !start_filling(slot))) {
-        return false;
+// Opens the next chunk that the device fills, unless another worker does.
+bool StagingPipeline::open_filled(std::unique_lock<AdaptiveMutex> *lock) {
+    while (first_ahead_ == nullptr) {
+        if (filling_.load(std::memory_order_relaxed)) {
+            lock->unlock();
+            wait_until([&] { return !filling_.load(std::memory_order_acquire); });
+        } else if (cut_so_far_ == ends_.nbytes()) {
+            return false;
+        } else {
+            filling_.store(true, std::memory_order_relaxed);  // with the mutex: nobody else does
+            lock->unlock();
+            Slot *slot = nullptr;
+            (void)succeeded(take_slot(&slot));
+            fill_ahead(slot);
+        }
+        lock->lock();
+        if (is_stopped() || current_ != nullptr) {
+            return !is_stopped();
+        }
     }
     current_ = first_ahead_;
     first_ahead_ = current_->next;
     last_ahead_ = first_ahead_ == nullptr ? nullptr : last_ahead_;
     ahead_--;
-    return fill_ahead();
+    return true;
 }
 
 Status StagingPipeline::take_slot(Slot **out_slot) { return check_driver(ring_.take(out_slot), "cuEventQuery"); }
@@ -134,30 +157,31 @@ StagingPipeline::Chunk *StagingPipeline::start_chunk(Slot *slot) {
     return &chunk;
 }
 
-// Queues the next chunk into a slot.
+// Queues the next chunk into a slot, without the mutex: planning and launching a kernel takes long, and the others
+// go on with what has landed.
 bool StagingPipeline::start_filling(Slot *slot) {
-    Chunk *chunk = start_chunk(slot);
+    Chunk *chunk = nullptr;
+    {
+        const std::lock_guard<AdaptiveMutex> lock(mutex_);
+        chunk = start_chunk(slot);
+    }
     if (!succeeded(ends_.fetch(slot->memory, scratch_of(*slot), chunk->offset, chunk->length, *chunk->stream)) ||
         !succeeded(check_driver(driver().cuEventRecord(slot->event, chunk->stream->handle), "cuEventRecord"))) {
         return false;  // give_back_rest waits for the streams
     }
+    const std::lock_guard<AdaptiveMutex> lock(mutex_);
     (last_ahead_ == nullptr ? first_ahead_ : last_ahead_->next) = chunk;
     last_ahead_ = chunk;
     ahead_++;
-    return true;
+    return has_room_ahead();
 }
 
-bool StagingPipeline::fill_ahead() {
-    while (ahead_ < kMostAhead && cut_so_far_ < ends_.nbytes()) {
-        Slot *slot = ring_.take_idle();
-        if (slot == nullptr) {
-            break;
-        }
-        if (!start_filling(slot)) {
-            return false;
-        }
+// Fills the slot, if there is one, and others that are idle. The one worker that has set `filling_` comes here.
+void StagingPipeline::fill_ahead(Slot *slot) {
+    while (slot != nullptr && start_filling(slot) && !is_stopped()) {
+        slot = ring_.take_idle();
     }
-    return true;
+    filling_.store(false, std::memory_order_release);
 }
 
 // ---------------------------------------------------------------------------------------------- copying

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 #include "core/base/first_failure.hpp"
 #include "cuda/staging/ring.hpp"
@@ -34,6 +35,9 @@ public:
     bool has_new_pages() const { return ends_.has_new_pages(); }
 
 private:
+    // Chunks that the device fills ahead of the workers: enough to keep it busy while they go from one to the next.
+    static constexpr int32_t kMostAhead = 4;
+
     // A slot while this copy holds it.
     struct Chunk {
         Slot *slot;
@@ -58,13 +62,15 @@ private:
     int32_t fair_share() const;
 
     bool claim(Piece *out_piece);
-    bool open_next();
+    void note_task();
+    bool open_next(std::unique_lock<AdaptiveMutex> *lock);
     bool open_empty();
-    bool open_filled();
+    bool open_filled(std::unique_lock<AdaptiveMutex> *lock);
     VIA_NODISCARD Status take_slot(Slot **out_slot);
     Chunk *start_chunk(Slot *slot);
     bool start_filling(Slot *slot);
-    bool fill_ahead();
+    void fill_ahead(Slot *slot);
+    bool has_room_ahead() const { return ahead_ < kMostAhead && cut_so_far_ < ends_.nbytes(); }
 
     bool fill(const Piece &piece);
     bool empty(const Piece &piece);
@@ -96,12 +102,13 @@ private:
     AdaptiveMutex mutex_;
     int64_t cut_so_far_ = 0;
     int64_t chunk_count_ = 0;
-    Chunk *current_ = nullptr;
+    Chunk *current_ = nullptr;  // that has pieces left
     int64_t claimed_ = 0;  // of the current chunk
     Chunk *first_ahead_ = nullptr;
     Chunk *last_ahead_ = nullptr;
     int32_t ahead_ = 0;
 
+    std::atomic<bool> filling_{false};  // set with the mutex: a worker is queueing chunks
     std::atomic<int64_t> done_{0};
     std::atomic<bool> stopped_{false};
     std::atomic<bool> cancelled_{false};
