@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -16,6 +18,7 @@
 #include "core/async/task.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/system/thread_count.hpp"
+#include "cuda/driver/driver.hpp"
 #include "cuda/staging/calibration.hpp"
 #include "cuda/staging/ring.hpp"
 #include "cuda/staging/staging.hpp"
@@ -143,6 +146,58 @@ void eight_threads_share_the_ring(void **) {
         thread.join();
     }
     assert_int_equal(wrong, 0);
+    assert_int_equal(via::set_num_threads(0), VIA_OK);
+}
+
+// Stands in for the driver's copy to the host. The second copy is queued only when the second piece of the first chunk
+// has reached the caller's memory.
+class Queueing {
+public:
+    static constexpr int64_t kPiece = 64 * kKiB;
+
+    explicit Queueing(const uint8_t *host) : copy_(table().cuMemcpyDtoHAsync) {
+        queueing = this;
+        byte_ = host + kPiece;
+        table().cuMemcpyDtoHAsync = [](void *to, CUdeviceptr from, size_t nbytes, CUstream stream) {
+            return queueing->queue(to, from, nbytes, stream);
+        };
+    }
+    ~Queueing() { table().cuMemcpyDtoHAsync = copy_; }
+    Queueing(const Queueing &) = delete;
+    Queueing &operator=(const Queueing &) = delete;
+    bool saw_a_piece_copied() const { return saw_; }
+
+private:
+    static via::cuda::Driver &table() { return const_cast<via::cuda::Driver &>(via::cuda::driver()); }
+
+    CUresult queue(void *to, CUdeviceptr from, size_t nbytes, CUstream stream) {
+        constexpr int kPauses = 5000;  // milliseconds
+        if (++count_ == 2) {
+            for (int i = 0; i < kPauses && !saw_; ++i) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                saw_ = __atomic_load_n(byte_, __ATOMIC_RELAXED) != 0xEE;
+            }
+        }
+        return copy_(to, from, nbytes, stream);
+    }
+
+    static inline Queueing *queueing = nullptr;
+    decltype(via::cuda::Driver::cuMemcpyDtoHAsync) copy_;
+    const uint8_t *byte_;
+    std::atomic<int> count_{0};
+    std::atomic<bool> saw_{false};
+};
+
+void workers_copy_while_one_of_them_queues_chunks(void **) {
+    need_fake_driver();
+    assert_int_equal(via::set_num_threads(4), VIA_OK);
+    const OnDevice device(4 * kMiB);
+    std::vector<uint8_t> host(4 * kMiB, 0xEE);
+    {
+        const Queueing queueing(host.data());
+        assert_int_equal(stage(Direction::ToHost, device.address(), host.data(), 4 * kMiB), VIA_OK);
+        assert_true(queueing.saw_a_piece_copied());
+    }
     assert_int_equal(via::set_num_threads(0), VIA_OK);
 }
 
@@ -341,6 +396,7 @@ int main() {
         cmocka_unit_test(nothing_to_copy_is_no_error),
         cmocka_unit_test(one_thread_is_enough),
         cmocka_unit_test(eight_threads_share_the_ring),
+        cmocka_unit_test(workers_copy_while_one_of_them_queues_chunks),
         cmocka_unit_test(pages_that_are_not_there_yet_are_filled),
         cmocka_unit_test(the_ring_is_counted_and_within_its_limit),
         cmocka_unit_test(small_copies_are_never_staged),

@@ -112,20 +112,23 @@ void every_cut_covers_the_copy_once(void **) {
             for (const intptr_t address : {intptr_t{0}, intptr_t{4097}, static_cast<intptr_t>(kHugePage - 1)}) {
                 check_cut({nbytes, slot, false, address});
                 check_cut({nbytes, slot, true, address});
+                check_cut({nbytes, slot, false, address, kLeastUnpacked});
             }
         }
     }
 }
 
 void chunks_grow_at_first_and_shrink_at_last(void **) {
-    const Cut cut{64 * kMiB, 4 * kMiB, false, 0};
-    std::vector<int64_t> lengths;
-    for (int64_t offset = 0; offset < cut.nbytes; offset += lengths.back()) {
-        lengths.push_back(chunk_length(cut, offset));
+    for (const int64_t least : {256 * kKiB, kMiB}) {
+        const Cut cut{64 * kMiB, 4 * kMiB, false, 0, least};
+        std::vector<int64_t> lengths;
+        for (int64_t offset = 0; offset < cut.nbytes; offset += lengths.back()) {
+            lengths.push_back(chunk_length(cut, offset));
+        }
+        assert_int_equal(lengths.front(), least);
+        assert_true(lengths.back() <= 2 * least);
+        assert_int_equal(*std::max_element(lengths.begin(), lengths.end()), 4 * kMiB);
     }
-    assert_int_equal(lengths.front(), 256 * kKiB);
-    assert_true(lengths.back() <= 512 * kKiB);
-    assert_int_equal(*std::max_element(lengths.begin(), lengths.end()), 4 * kMiB);
 }
 
 void the_ring_keeps_within_what_it_may_have(void **) {

@@ -103,7 +103,7 @@ private:
     int64_t cut_so_far_ = 0;
     int64_t chunk_count_ = 0;
     Chunk *current_ = nullptr;  // that has pieces left
-    int64_t claimed_ = 0;  // of the current chunk
+    int64_t claimed_ = 0;       // of the current chunk
     Chunk *first_ahead_ = nullptr;
     Chunk *last_ahead_ = nullptr;
     int32_t ahead_ = 0;

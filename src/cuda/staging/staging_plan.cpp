@@ -101,7 +101,6 @@ StagedPlan plan_staged(const Transfer &transfer, bool kernels) {
 
 namespace {
 
-constexpr int64_t kLeastChunk = int64_t{256} << 10;
 constexpr int64_t kLeastPiece = int64_t{64} << 10;
 constexpr int64_t kMostPiece = int64_t{512} << 10;
 constexpr int64_t kPiecesOfChunk = 16;
@@ -118,7 +117,7 @@ int64_t to_next_border(int64_t address) { return kHugePage - address % kHugePage
 
 int64_t chunk_length(const Cut &cut, int64_t offset) {
     const int64_t left = cut.nbytes - offset;
-    const int64_t least = cut.by_huge_pages ? std::min(kHugePage, cut.slot_bytes) : kLeastChunk;
+    const int64_t least = std::min(cut.by_huge_pages ? kHugePage : cut.least_chunk, cut.slot_bytes);
     const int64_t growing = std::max(offset, least);
     const int64_t shrinking = std::max(round_up(left / 2, kLeastPiece), least);
     const int64_t length = std::min({cut.slot_bytes, growing, shrinking});

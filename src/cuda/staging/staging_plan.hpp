@@ -36,7 +36,10 @@ void make_device_move(const PackedOrder &order, bool to_device, void *buffer, Mo
 //
 // A copy of the device costs about 3 us besides its bytes, so chunks are large: 4 MiB lose 4 % of the link, 256 KiB
 // lose 40 %. The first chunk must be ready soon and the last one done soon, so chunks grow from 256 KiB and shrink
-// again. Several workers share each of them.
+// again, or from 1 MiB where a worker also launches a kernel for each. Several workers share each of them.
+constexpr int64_t kLeastChunk = int64_t{256} << 10;
+constexpr int64_t kLeastUnpacked = int64_t{1} << 20;
+
 struct Cut {
     int64_t nbytes;
     int64_t slot_bytes;
@@ -44,6 +47,7 @@ struct Cut {
     // that fault in the same page both clear it, and small pages of one page table share its lock.
     bool by_huge_pages;
     intptr_t address;  // of the destination, then
+    int64_t least_chunk = kLeastChunk;
 };
 
 // Returns the length of the chunk at `offset`, which is less than nbytes.
