@@ -1,11 +1,11 @@
 // The ring of pinned slots, and the waits of its users.
 #pragma once
 
-#include <sched.h>
-
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 
 #include "core/base/reference_count.hpp"
 #include "core/base/spin.hpp"
@@ -17,15 +17,17 @@
 
 namespace via::cuda {
 
-// Returns once the condition is true. Asks rarely, since asking calls the driver. After about 50 us it yields the
-// processor between questions.
+// Returns once the condition is true. Asks rarely, since asking calls the driver. After about 50 us it sleeps between
+// questions: beside threads that are busy, one that yields may get its processor back milliseconds later, but one that
+// wakes up gets it at once.
 template <class Condition>
 void wait_until(const Condition &condition) {
     constexpr int32_t kLooks = 100;
     constexpr int32_t kPauses = 10;
+    constexpr std::chrono::microseconds kSleep{10};
     if (!spin_until(condition, kLooks, kPauses)) {
         while (!condition()) {
-            sched_yield();
+            std::this_thread::sleep_for(kSleep);
         }
     }
 }
@@ -35,10 +37,11 @@ class AdaptiveMutex {
 public:
     void lock() {
         constexpr int32_t kLooks = 500;
-        if (!spin_until([&] { return mutex_.try_lock(); }, kLooks)) {
+        if (!spin_until([&] { return try_lock(); }, kLooks)) {
             mutex_.lock();
         }
     }
+    bool try_lock() { return mutex_.try_lock(); }
     void unlock() { mutex_.unlock(); }
 
 private:

@@ -80,9 +80,10 @@ bool StagingPipeline::claim(Piece *out_piece) {
         current_ = nullptr;  // before its last piece is copied, after which another chunk may reuse it
         claimed_ = 0;
     }
-    if (!to_device() && opens && has_room_ahead() && !filling_.exchange(true, std::memory_order_relaxed)) {
+    if (!to_device() && opens && has_room_ahead() && queueing_.try_lock()) {
         lock.unlock();
-        fill_ahead(ring_.take_idle());
+        fill_ahead();
+        queueing_.unlock();
     }
     return true;
 }
@@ -113,22 +114,21 @@ bool StagingPipeline::open_empty() {
     return true;
 }
 
-// Opens the next chunk that the device fills, unless another worker does.
+// Opens the next chunk that the device fills. Sleeps while another worker queues it: one that yields its processor
+// instead may lose it for milliseconds where other threads are busy.
 bool StagingPipeline::open_filled(std::unique_lock<AdaptiveMutex> *lock) {
     while (first_ahead_ == nullptr) {
-        if (filling_.load(std::memory_order_relaxed)) {
-            lock->unlock();
-            wait_until([&] { return !filling_.load(std::memory_order_acquire); });
-        } else if (cut_so_far_ == ends_.nbytes()) {
-            return false;
-        } else {
-            filling_.store(true, std::memory_order_relaxed);  // with the mutex: nobody else does
-            lock->unlock();
-            Slot *slot = nullptr;
-            (void)succeeded(take_slot(&slot));
-            fill_ahead(slot);
-        }
+        lock->unlock();
+        const std::lock_guard<AdaptiveMutex> queueing(queueing_);
         lock->lock();
+        if (current_ == nullptr && first_ahead_ == nullptr && !is_stopped()) {
+            if (cut_so_far_ == ends_.nbytes()) {
+                return false;
+            }
+            lock->unlock();
+            fill_next();
+            lock->lock();
+        }
         if (is_stopped() || current_ != nullptr) {
             return !is_stopped();
         }
@@ -158,7 +158,7 @@ StagingPipeline::Chunk *StagingPipeline::start_chunk(Slot *slot) {
 }
 
 // Queues the next chunk into a slot, without the mutex: planning and launching a kernel takes long, and the others
-// go on with what has landed.
+// go on with what has landed. Returns whether there is room for another.
 bool StagingPipeline::start_filling(Slot *slot) {
     Chunk *chunk = nullptr;
     {
@@ -176,12 +176,18 @@ bool StagingPipeline::start_filling(Slot *slot) {
     return has_room_ahead();
 }
 
-// Fills the slot, if there is one, and others that are idle. The one worker that has set `filling_` comes here.
-void StagingPipeline::fill_ahead(Slot *slot) {
+void StagingPipeline::fill_next() {
+    Slot *slot = nullptr;
+    if (succeeded(take_slot(&slot))) {
+        (void)start_filling(slot);
+    }
+}
+
+void StagingPipeline::fill_ahead() {
+    Slot *slot = ring_.take_idle();
     while (slot != nullptr && start_filling(slot) && !is_stopped()) {
         slot = ring_.take_idle();
     }
-    filling_.store(false, std::memory_order_release);
 }
 
 // ---------------------------------------------------------------------------------------------- copying

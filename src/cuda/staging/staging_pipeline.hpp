@@ -69,7 +69,8 @@ private:
     VIA_NODISCARD Status take_slot(Slot **out_slot);
     Chunk *start_chunk(Slot *slot);
     bool start_filling(Slot *slot);
-    void fill_ahead(Slot *slot);
+    void fill_next();
+    void fill_ahead();
     bool has_room_ahead() const { return ahead_ < kMostAhead && cut_so_far_ < ends_.nbytes(); }
 
     bool fill(const Piece &piece);
@@ -108,7 +109,8 @@ private:
     Chunk *last_ahead_ = nullptr;
     int32_t ahead_ = 0;
 
-    std::atomic<bool> filling_{false};  // set with the mutex: a worker is queueing chunks
+    // Held by the worker that queues chunks. Taken before the mutex, or tried with it.
+    AdaptiveMutex queueing_;
     std::atomic<int64_t> done_{0};
     std::atomic<bool> stopped_{false};
     std::atomic<bool> cancelled_{false};
