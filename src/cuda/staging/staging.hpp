@@ -18,6 +18,7 @@
 //   scatter or file I/O; on the device it is a copy engine and a kernel.
 // - staging_pipeline.hpp is one copy under way. A worker claims the next piece under a mutex until none is left. The
 //   worker that finishes the last piece of a chunk hands the slot to the copy engine, or returns it.
+//   Towards the host the worker that opens a chunk queues those ahead, while the others copy what has landed.
 // - ring.hpp owns the slots. Copies of several threads share them one slot at a time, in the order they asked. A copy
 //   holds no slot that it needs another one to release, so copies never deadlock.
 //
