@@ -18,8 +18,8 @@
 namespace via::cuda {
 
 // Returns once the condition is true. Asks rarely, since asking calls the driver. After about 50 us it sleeps between
-// questions: beside threads that are busy, one that yields may get its processor back milliseconds later, but one that
-// wakes up gets it at once.
+// questions. Where other threads are busy, one that yields gets its processor back after milliseconds, one that wakes
+// up at once.
 template <class Condition>
 void wait_until(const Condition &condition) {
     constexpr int32_t kLooks = 100;
