@@ -149,55 +149,63 @@ void eight_threads_share_the_ring(void **) {
     assert_int_equal(via::set_num_threads(0), VIA_OK);
 }
 
-// Stands in for the driver's copy to the host. The second copy is queued only when the second piece of the first chunk
-// has reached the caller's memory.
+// Stands in for the driver's copy to the host. The second copy is queued only when a worker has asked whether the first
+// has landed.
 class Queueing {
 public:
-    static constexpr int64_t kPiece = 64 * kKiB;
-
-    explicit Queueing(const uint8_t *host) : copy_(table().cuMemcpyDtoHAsync) {
+    Queueing() : copy_(table().cuMemcpyDtoHAsync), query_(table().cuEventQuery) {
         queueing = this;
-        byte_ = host + kPiece;
         table().cuMemcpyDtoHAsync = [](void *to, CUdeviceptr from, size_t nbytes, CUstream stream) {
-            return queueing->queue(to, from, nbytes, stream);
+            queueing->wait_at_second();
+            return queueing->copy_(to, from, nbytes, stream);
+        };
+        table().cuEventQuery = [](CUevent event) {
+            queueing->asked_ = true;
+            return queueing->query_(event);
         };
     }
-    ~Queueing() { table().cuMemcpyDtoHAsync = copy_; }
+    ~Queueing() {
+        table().cuMemcpyDtoHAsync = copy_;
+        table().cuEventQuery = query_;
+    }
     Queueing(const Queueing &) = delete;
     Queueing &operator=(const Queueing &) = delete;
-    bool saw_a_piece_copied() const { return saw_; }
+    bool was_asked_meanwhile() const { return meanwhile_; }
 
 private:
     static via::cuda::Driver &table() { return const_cast<via::cuda::Driver &>(via::cuda::driver()); }
 
-    CUresult queue(void *to, CUdeviceptr from, size_t nbytes, CUstream stream) {
+    void wait_at_second() {
         constexpr int kPauses = 5000;  // milliseconds
-        if (++count_ == 2) {
-            for (int i = 0; i < kPauses && !saw_; ++i) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                saw_ = __atomic_load_n(byte_, __ATOMIC_RELAXED) != 0xEE;
-            }
+        if (++count_ != 2) {
+            return;
         }
-        return copy_(to, from, nbytes, stream);
+        for (int i = 0; i < kPauses && !asked_; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        meanwhile_ = asked_.load();
     }
 
     static inline Queueing *queueing = nullptr;
     decltype(via::cuda::Driver::cuMemcpyDtoHAsync) copy_;
-    const uint8_t *byte_;
+    decltype(via::cuda::Driver::cuEventQuery) query_;
     std::atomic<int> count_{0};
-    std::atomic<bool> saw_{false};
+    std::atomic<bool> asked_{false};
+    std::atomic<bool> meanwhile_{false};
 };
 
 void workers_copy_while_one_of_them_queues_chunks(void **) {
     need_fake_driver();
     assert_int_equal(via::set_num_threads(4), VIA_OK);
     const OnDevice device(4 * kMiB);
-    std::vector<uint8_t> host(4 * kMiB, 0xEE);
+    std::vector<uint8_t> host(4 * kMiB);
+    bool asked = false;
     {
-        const Queueing queueing(host.data());
+        const Queueing queueing;
         assert_int_equal(stage(Direction::ToHost, device.address(), host.data(), 4 * kMiB), VIA_OK);
-        assert_true(queueing.saw_a_piece_copied());
+        asked = queueing.was_asked_meanwhile();
     }
+    assert_true(asked);
     assert_int_equal(via::set_num_threads(0), VIA_OK);
 }
 

@@ -123,7 +123,7 @@ def test_a_new_tree_has_kernels_as_ptx_unless_all_is_wanted(given: str, asked: s
 def test_what_runs_on_a_gpu_is_built_with_all_kernels() -> None:
     for function in ("make_gpu_bundle", "make_languages_bundle"):
         assert "build_test whole" in bash(f"declare -f {function}").stdout
-    assert "build_test ${VIADUCT_QUICK_TESTS-whole}" in bash("declare -f quick_steps").stdout
+    assert 'build_test "${VIADUCT_QUICK_TESTS-whole}"' in bash("declare -f quick_steps").stdout
 
 
 def test_a_run_ends_with_the_summaries_of_its_runners(tmp_path: Path) -> None:

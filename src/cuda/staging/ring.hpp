@@ -1,6 +1,7 @@
 // The ring of pinned slots, and the waits of its users.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -18,17 +19,19 @@
 namespace via::cuda {
 
 // Returns once the condition is true. Asks rarely, since asking calls the driver. After about 50 us it sleeps between
-// questions. Where other threads are busy, one that yields gets its processor back after milliseconds, one that wakes
-// up at once.
+// questions, ever longer. Where other threads are busy, one that yields gets its processor back after milliseconds, one
+// that wakes up at once.
 template <class Condition>
 void wait_until(const Condition &condition) {
     constexpr int32_t kLooks = 100;
     constexpr int32_t kPauses = 10;
-    constexpr std::chrono::microseconds kSleep{10};
-    if (!spin_until(condition, kLooks, kPauses)) {
-        while (!condition()) {
-            std::this_thread::sleep_for(kSleep);
-        }
+    constexpr std::chrono::microseconds kLongest{160};
+    std::chrono::microseconds sleep{10};
+    bool came = spin_until(condition, kLooks, kPauses);
+    while (!came) {
+        std::this_thread::sleep_for(sleep);
+        sleep = std::min(2 * sleep, kLongest);
+        came = condition();
     }
 }
 
