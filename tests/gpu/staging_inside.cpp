@@ -149,14 +149,14 @@ void eight_threads_share_the_ring(void **) {
     assert_int_equal(via::set_num_threads(0), VIA_OK);
 }
 
-// Stands in for the driver's copy to the host. The second copy is queued only when a worker has asked whether the first
-// has landed.
+// Stands in for the driver's copy to the host. The first copy takes so long to queue that all other workers wait. The
+// second is queued only when a worker has asked whether the first has landed.
 class Queueing {
 public:
     Queueing() : copy_(table().cuMemcpyDtoHAsync), query_(table().cuEventQuery) {
         queueing = this;
         table().cuMemcpyDtoHAsync = [](void *to, CUdeviceptr from, size_t nbytes, CUstream stream) {
-            queueing->wait_at_second();
+            queueing->wait();
             return queueing->copy_(to, from, nbytes, stream);
         };
         table().cuEventQuery = [](CUevent event) {
@@ -175,15 +175,18 @@ public:
 private:
     static via::cuda::Driver &table() { return const_cast<via::cuda::Driver &>(via::cuda::driver()); }
 
-    void wait_at_second() {
+    void wait() {
+        constexpr std::chrono::milliseconds kUntilOthersSleep{100};
         constexpr int kPauses = 5000;  // milliseconds
-        if (++count_ != 2) {
-            return;
+        const int number = ++count_;
+        if (number == 1) {
+            std::this_thread::sleep_for(kUntilOthersSleep);
+        } else if (number == 2) {
+            for (int i = 0; i < kPauses && !asked_; ++i) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+            meanwhile_ = asked_.load();
         }
-        for (int i = 0; i < kPauses && !asked_; ++i) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        meanwhile_ = asked_.load();
     }
 
     static inline Queueing *queueing = nullptr;

@@ -70,7 +70,7 @@ bool StagingPipeline::claim(Piece *out_piece) {
     std::unique_lock<AdaptiveMutex> lock(mutex_);
     note_task();
     const bool opens = current_ == nullptr;
-    if (is_stopped() || (opens && !open_next(&lock))) {
+    if (is_stopped() || (opens && !(to_device() ? open_empty() : open_filled(&lock)))) {
         return false;
     }
     const int64_t length = ends_.piece_length(current_->offset, current_->length, claimed_);
@@ -80,10 +80,8 @@ bool StagingPipeline::claim(Piece *out_piece) {
         current_ = nullptr;  // before its last piece is copied, after which another chunk may reuse it
         claimed_ = 0;
     }
-    if (!to_device() && opens && has_room_ahead() && queueing_.try_lock()) {
-        lock.unlock();
-        fill_ahead();
-        queueing_.unlock();
+    if (!to_device() && opens && has_room_ahead() && !is_queueing_) {
+        queue(&lock, &StagingPipeline::fill_ahead);
     }
     return true;
 }
@@ -99,10 +97,6 @@ void StagingPipeline::note_task() {
     }
 }
 
-bool StagingPipeline::open_next(std::unique_lock<AdaptiveMutex> *lock) {
-    return to_device() ? open_empty() : open_filled(lock);
-}
-
 // Waits for a slot with the mutex held: the other workers have nothing to do either. Every slot of this copy is claimed
 // to the last piece, so it comes back without the mutex.
 bool StagingPipeline::open_empty() {
@@ -114,30 +108,55 @@ bool StagingPipeline::open_empty() {
     return true;
 }
 
-// Opens the next chunk that the device fills. Sleeps while another worker queues it: one that yields its processor
-// instead may lose it for milliseconds where other threads are busy.
+// Opens the next chunk that the device fills, or leaves that to another worker. Queues one if nobody does.
 bool StagingPipeline::open_filled(std::unique_lock<AdaptiveMutex> *lock) {
-    while (first_ahead_ == nullptr) {
-        lock->unlock();
-        const std::lock_guard<AdaptiveMutex> queueing(queueing_);
-        lock->lock();
-        if (current_ == nullptr && first_ahead_ == nullptr && !is_stopped()) {
-            if (cut_so_far_ == ends_.nbytes()) {
-                return false;
-            }
-            lock->unlock();
-            fill_next();
-            lock->lock();
+    while (current_ == nullptr && first_ahead_ == nullptr) {
+        if (is_queueing_) {
+            wait_for_queue(lock);
+        } else if (cut_so_far_ < ends_.nbytes()) {
+            queue(lock, &StagingPipeline::fill_next);
+        } else {
+            return false;
         }
-        if (is_stopped() || current_ != nullptr) {
-            return !is_stopped();
+        if (is_stopped()) {
+            return false;
         }
     }
-    current_ = first_ahead_;
-    first_ahead_ = current_->next;
-    last_ahead_ = first_ahead_ == nullptr ? nullptr : last_ahead_;
-    ahead_--;
+    if (current_ == nullptr) {
+        current_ = first_ahead_;
+        first_ahead_ = current_->next;
+        last_ahead_ = first_ahead_ == nullptr ? nullptr : last_ahead_;
+        ahead_--;
+    }
     return true;
+}
+
+// Queues chunks as the only worker that does, without the mutex: planning and launching a kernel takes long, and the
+// others go on with what has landed.
+void StagingPipeline::queue(std::unique_lock<AdaptiveMutex> *lock, void (StagingPipeline::*fill_some)()) {
+    is_queueing_ = true;
+    lock->unlock();
+    (this->*fill_some)();
+    lock->lock();
+    is_queueing_ = false;
+    note_queued();
+}
+
+// Tells those who wait that a chunk has been queued, or that another of them may queue. Call with the mutex held.
+void StagingPipeline::note_queued() {
+    queued_.fetch_add(1, std::memory_order_relaxed);
+    changed_.notify_all();
+}
+
+// Sleeps, rather than yields: a thread that yields its processor may lose it for milliseconds where others are busy.
+void StagingPipeline::wait_for_queue(std::unique_lock<AdaptiveMutex> *lock) {
+    constexpr int32_t kLooks = 500;
+    const uint32_t seen = queued_.load(std::memory_order_relaxed);
+    const auto has_changed = [&] { return queued_.load(std::memory_order_relaxed) != seen; };
+    lock->unlock();
+    (void)spin_until(has_changed, kLooks);
+    lock->lock();
+    changed_.wait(*lock, has_changed);
 }
 
 Status StagingPipeline::take_slot(Slot **out_slot) { return check_driver(ring_.take(out_slot), "cuEventQuery"); }
@@ -157,8 +176,7 @@ StagingPipeline::Chunk *StagingPipeline::start_chunk(Slot *slot) {
     return &chunk;
 }
 
-// Queues the next chunk into a slot, without the mutex: planning and launching a kernel takes long, and the others
-// go on with what has landed. Returns whether there is room for another.
+// Queues the next chunk into a slot. Returns whether there is room for another.
 bool StagingPipeline::start_filling(Slot *slot) {
     Chunk *chunk = nullptr;
     {
@@ -173,6 +191,7 @@ bool StagingPipeline::start_filling(Slot *slot) {
     (last_ahead_ == nullptr ? first_ahead_ : last_ahead_->next) = chunk;
     last_ahead_ = chunk;
     ahead_++;
+    note_queued();
     return has_room_ahead();
 }
 

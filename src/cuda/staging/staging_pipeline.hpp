@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 
@@ -63,9 +64,11 @@ private:
 
     bool claim(Piece *out_piece);
     void note_task();
-    bool open_next(std::unique_lock<AdaptiveMutex> *lock);
     bool open_empty();
     bool open_filled(std::unique_lock<AdaptiveMutex> *lock);
+    void queue(std::unique_lock<AdaptiveMutex> *lock, void (StagingPipeline::*fill_some)());
+    void note_queued();
+    void wait_for_queue(std::unique_lock<AdaptiveMutex> *lock);
     VIA_NODISCARD Status take_slot(Slot **out_slot);
     Chunk *start_chunk(Slot *slot);
     bool start_filling(Slot *slot);
@@ -108,9 +111,10 @@ private:
     Chunk *first_ahead_ = nullptr;
     Chunk *last_ahead_ = nullptr;
     int32_t ahead_ = 0;
+    bool is_queueing_ = false;  // some worker queues chunks
 
-    // Held by the worker that queues chunks. Taken before the mutex, or tried with it.
-    AdaptiveMutex queueing_;
+    std::atomic<uint32_t> queued_{0};  // changes with what waiters wait for
+    std::condition_variable_any changed_;
     std::atomic<int64_t> done_{0};
     std::atomic<bool> stopped_{false};
     std::atomic<bool> cancelled_{false};
