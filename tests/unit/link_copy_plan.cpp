@@ -208,6 +208,9 @@ void many_short_rows_of_the_device_are_left_to_a_kernel(void **) {
         assert_string_equal(name_of(Rows(to_device, 16752, 4, 8).plan(kPageable)).c_str(), "bounced by a kernel");
         assert_string_equal(name_of(Rows(to_device, 100, 256, 512).plan(kPageable)).c_str(), "bounced");
     }
+    // The driver takes much longer for a row of pageable memory than of the pinned buffer that serves towards the host.
+    assert_string_equal(name_of(Rows(true, 488, 116, 120).plan(kPageable)).c_str(), "bounced by a kernel");
+    assert_string_equal(name_of(Rows(false, 488, 116, 120).plan(kPageable)).c_str(), "bounced");
 }
 
 // The host touches nothing but adjacent bytes, and has no buffer.

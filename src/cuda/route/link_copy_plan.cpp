@@ -34,6 +34,7 @@ constexpr double kBounce = 1000;
 constexpr double kPageable = 10;
 constexpr double kNextBuffer = 9000;
 constexpr double kCallOfPageable = 20000;
+constexpr double kRowOfPageable = 120;  // 120 to 340
 
 // Costs of kernels. A kernel reaches 51 across the link. It counts as slower, since its threads wait for the link and
 // keep others from working. The 32 threads of a warp make one request where their bytes are adjacent, and in copies
@@ -102,9 +103,12 @@ double Chooser::rows_time(const Move &move) const {
 double Chooser::bounced_rows_time(const Move &move, double pieces) const {
     const double calls = std::max(as_double(count_row_calls(move)), pieces);
     const bool is_locked = !to_device_ && move.nbytes <= kPinnedBufferBytes;
-    const double link = is_locked ? link_time(as_double(move.nbytes)) : as_double(move.nbytes) / kPageable;
-    return calls * (is_locked || move.ndim == 0 ? kCall : kCallOfPageable) +
-           std::max(link, time_of_rows(move, !to_device_));
+    if (is_locked || move.ndim == 0) {
+        const double link = is_locked ? link_time(as_double(move.nbytes)) : as_double(move.nbytes) / kPageable;
+        return calls * kCall + std::max(link, time_of_rows(move, !to_device_));
+    }
+    return calls * kCallOfPageable +
+           std::max(as_double(move.nbytes) / kPageable, as_double(move.nbytes / move.run) * kRowOfPageable);
 }
 
 void Chooser::try_rows() {
