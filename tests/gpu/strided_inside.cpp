@@ -90,6 +90,74 @@ void every_route_over_the_link_copies_any_layout(void **) {
     }
 }
 
+// Collects the streams that wait for others.
+class Waiting {
+public:
+    Waiting() : wait_(table().cuStreamWaitEvent) {
+        streams.clear();
+        next = wait_;
+        table().cuStreamWaitEvent = [](CUstream stream, CUevent event, unsigned flags) {
+            streams.insert(stream);
+            return next(stream, event, flags);
+        };
+    }
+    ~Waiting() { table().cuStreamWaitEvent = wait_; }
+    Waiting(const Waiting &) = delete;
+    Waiting &operator=(const Waiting &) = delete;
+    static size_t count() { return streams.size(); }
+
+private:
+    using Wait = decltype(via::cuda::Driver::cuStreamWaitEvent);
+    static via::cuda::Driver &table() { return const_cast<via::cuda::Driver &>(via::cuda::driver()); }
+
+    static inline std::set<CUstream> streams;
+    static inline Wait next = nullptr;
+    const Wait wait_;
+};
+
+// One piece has nothing to overlap with.
+void several_pieces_pass_between_two_streams(void **) {
+    need_fake_driver();
+    load(0);
+    Random random(5);
+    const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
+    for (const bool to_device : {true, false}) {
+        for (const bool whole : {true, false}) {
+            const Waiting waiting;
+            check(layout, to_device ? kDevice : kPinned, to_device ? kPinned : kDevice,
+                  by_link(LinkRoute::Packed, whole ? 480000 : 100000), &random);
+            assert_int_equal(Waiting::count(), whole ? 0 : 2);
+        }
+    }
+}
+
+// The side stream joins the capture and leaves it.
+void several_pieces_are_captured(void **) {
+    load(0);
+    Random random(6);
+    const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
+    for (const bool to_device : {true, false}) {
+        const Trial trial(layout, to_device ? kDevice : kPinned, to_device ? kPinned : kDevice, &random);
+        ResolvedStream stream = stream_of(0);
+        via::cuda::ContextScope scope;
+        enter_device(0, &scope);
+        CUgraph graph = nullptr;
+        CUgraphExec made = nullptr;
+        assert_int_equal(cu(cuStreamBeginCapture)(stream.handle, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+        stream.capturing = true;
+        const Status status = by_link(LinkRoute::Packed, 100000)(trial.transfer(), stream);
+        assert_int_equal(cu(cuStreamEndCapture)(stream.handle, &graph), CUDA_SUCCESS);
+        assert_int_equal(status, VIA_OK);
+        assert_false(trial.is_right());
+        assert_int_equal(cu(cuGraphInstantiate)(&made, graph, 0), CUDA_SUCCESS);
+        assert_int_equal(cu(cuGraphLaunch)(made, stream.handle), CUDA_SUCCESS);
+        assert_int_equal(via::cuda::wait_for_stream(stream_of(0)), VIA_OK);
+        assert_true(trial.is_right());
+        assert_int_equal(cu(cuGraphExecDestroy)(made), CUDA_SUCCESS);
+        assert_int_equal(cu(cuGraphDestroy)(graph), CUDA_SUCCESS);
+    }
+}
+
 void the_ring_copies_any_layout(void **) {
     load(0);
     for (unsigned seed = 0; seed < 60; ++seed) {
@@ -352,6 +420,8 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_full_device_is_copied_to_and_from_without_scratch_memory),
         cmocka_unit_test(every_route_over_the_link_copies_any_layout),
+        cmocka_unit_test(several_pieces_pass_between_two_streams),
+        cmocka_unit_test(several_pieces_are_captured),
         cmocka_unit_test(the_host_and_a_kernel_copy_any_layout),
         cmocka_unit_test(the_ring_copies_any_layout),
         cmocka_unit_test(the_ring_copies_matrices_slot_by_slot),

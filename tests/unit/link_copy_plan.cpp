@@ -256,10 +256,10 @@ void a_plan_is_reported_in_words(void **) {
     assert_text(rows.transfer(), rows.engines(kAll), "8192 rows of 32768 bytes by a copy engine, in 1 call");
     const Matrix turn = transposed(false);
     assert_text(turn.transfer(), turn.engines(kAll),
-                "268435456 bytes packed by a copy engine, 33554432 at a time, and a kernel");
+                "268435456 bytes packed by a copy engine, 16777216 at a time, and a kernel");
     const Matrix raw = second_columns(true);
     assert_text(raw.transfer(), raw.engines(kOnStream),
-                "536870908 bytes with the gaps between them by a copy engine, 33554432 at a time, and a kernel");
+                "536870908 bytes with the gaps between them by a copy engine, 16777216 at a time, and a kernel");
 }
 
 // Costs of kernels across a link know up to which size they go element by element.

@@ -64,20 +64,4 @@ int64_t buffer_bytes(const PackedOrder &order, const Slab &slab);
 void make_packing(const PackedOrder &order, const Slab &slab, void *buffer, Move *out_move);
 void make_unpacking(const PackedOrder &order, const Slab &slab, const void *buffer, Move *out_move);
 
-// Copies piece by piece by way of a buffer, in pieces of at most `most` bytes. `pack` takes each move into the buffer,
-// and `unpack` the one out of it.
-template <class Pack, class Unpack>
-Status copy_by_buffer(const PackedOrder &order, int64_t most, void *buffer, const Pack &pack, const Unpack &unpack) {
-    for (int64_t offset = 0; offset < order.nbytes;) {
-        const Slab piece = cut_slab(order, offset, order.nbytes, most, most);
-        Move move;
-        make_packing(order, piece, buffer, &move);
-        VIA_TRY(pack(move));
-        make_unpacking(order, piece, buffer, &move);
-        VIA_TRY(unpack(move));
-        offset += piece.nbytes;
-    }
-    return VIA_OK;
-}
-
 }  // namespace via::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/cached_objects.hpp"
+#include "core/base/rounding.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/packed_order.hpp"
 #include "cuda/layout/row_copies.hpp"
@@ -11,22 +12,64 @@
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/route/link_copy_plan.hpp"
 #include "cuda/staging/staging_endpoints.hpp"
+#include "cuda/stream/internal_stream.hpp"
+#include "cuda/stream/piece_relay.hpp"
 #include "cuda/transfer_plan.hpp"
 
 namespace via::cuda {
 namespace {
 
-Status enqueue_pieces(const Transfer &transfer, const PackedOrder &order, int64_t most, void *scratch,
-                      const ResolvedStream &stream) {
+constexpr int64_t kAlignment = 512;
+
+// The streams of the copy engine and of the kernels: the caller's, and a side stream if there are several pieces.
+struct LinkStreams {
+    const ResolvedStream &engine;
+    const ResolvedStream &kernels;
+};
+
+// Copies by way of `scratch`, piece by piece: the engine goes on while a kernel places, or has packed, another piece.
+Status enqueue_pieces(const Transfer &transfer, const PackedOrder &order, const Slab &first, char *scratch,
+                      const LinkStreams &streams) {
     const bool to_device = is_to_device(transfer);
-    return copy_by_buffer(
-        order, most, scratch,
-        [&](const Move &move) {
-            return to_device ? enqueue_rows(move, true, stream) : enqueue_packing(move, transfer.src_side, stream);
-        },
-        [&](const Move &move) {
-            return to_device ? enqueue_unpacking(move, transfer.dst_side, stream) : enqueue_rows(move, false, stream);
-        });
+    const int64_t buffer_bytes = round_up(via::cuda::buffer_bytes(order, first), kAlignment);
+    PieceRelay relay(to_device ? streams.engine : streams.kernels, to_device ? streams.kernels : streams.engine);
+    Slab piece = first;
+    for (int64_t number = 0, offset = 0; offset < order.nbytes; ++number, offset += piece.nbytes) {
+        piece = cut_slab(order, offset, order.nbytes, first.nbytes, first.nbytes);
+        char *buffer = scratch + PieceRelay::buffer_of(number) * buffer_bytes;
+        Move in;
+        Move out;
+        make_packing(order, piece, buffer, &in);
+        make_unpacking(order, piece, buffer, &out);
+        VIA_TRY(relay.pass(
+            number, offset + piece.nbytes == order.nbytes,
+            [&] {
+                return to_device ? enqueue_rows(in, true, streams.engine)
+                                 : enqueue_packing(in, transfer.src_side, streams.kernels);
+            },
+            [&] {
+                return to_device ? enqueue_unpacking(out, transfer.dst_side, streams.kernels)
+                                 : enqueue_rows(out, false, streams.engine);
+            }));
+    }
+    return VIA_OK;
+}
+
+// Orders the side stream after the caller's, and that after the side stream, whatever failed.
+Status enqueue_with_side(const Transfer &transfer, const PackedOrder &order, const Slab &first, char *scratch,
+                         const ResolvedStream &stream) {
+    SideStream side;
+    VIA_TRY(side.take(stream.device_id, stream));
+    VIA_TRY(follow(side.get(), stream));
+    const Status status = enqueue_pieces(transfer, order, first, scratch, {side.get(), stream});
+    const Status joined = follow(stream, side.get());
+    return end_failed(status == VIA_OK ? joined : status, side.get());
+}
+
+// Side streams are of the primary context. Memory of another context may be out of their reach.
+bool may_have_side(const ResolvedStream &stream) {
+    CUcontext primary = nullptr;
+    return primary_context(stream.device_id, &primary) == VIA_OK && stream.context == primary;
 }
 
 // Runs a kernel across the link if the device is full.
@@ -34,12 +77,17 @@ Status enqueue_through_scratch(const Transfer &transfer, const LinkCopyPlan &pla
     PackedOrder order;
     make_link_order(transfer, plan.route, &order);
     const Slab first = first_piece(order, plan.scratch_bytes);
+    const int32_t buffers = first.nbytes < order.nbytes ? PieceRelay::kBuffers : 1;
     Scratch scratch;
-    VIA_TRY(scratch.allocate_if_room(buffer_bytes(order, first), stream));
-    if (scratch.address() == nullptr) [[unlikely]] {
+    VIA_TRY(scratch.allocate_if_room(buffers * round_up(buffer_bytes(order, first), kAlignment), stream));
+    auto *memory = static_cast<char *>(scratch.address());
+    if (memory == nullptr) [[unlikely]] {
         return enqueue_kernel(transfer, stream);
     }
-    return end_failed(enqueue_pieces(transfer, order, first.nbytes, scratch.address(), stream), stream);
+    const Status status = buffers > 1 && may_have_side(stream)
+                              ? enqueue_with_side(transfer, order, first, memory, stream)
+                              : enqueue_pieces(transfer, order, first, memory, {stream, stream});
+    return end_failed(status, stream);
 }
 
 }  // namespace

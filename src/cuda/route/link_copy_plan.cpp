@@ -22,8 +22,9 @@ namespace {
 constexpr double kLink = 54;
 constexpr double kDevice = 1000;
 constexpr double kCall = 2000;
-constexpr double kLaunch = 12000;  // until the last element has crossed the link
-constexpr double kScratch = 6000;  // allocating, and a kernel that waits for a copy engine
+constexpr double kLaunch = 12000;   // until the last element has crossed the link
+constexpr double kScratch = 6000;   // allocating, and a kernel that waits for a copy engine
+constexpr double kHandOver = 6000;  // of a piece to another stream and back
 constexpr double kRing = 15000;
 constexpr double kRow = 1.5;     // of a copy engine, however short
 constexpr double kFarRow = 3.5;  // the same where rows are far from one another
@@ -49,7 +50,7 @@ constexpr double kSpared = 1.15;
 
 constexpr int64_t kFar = 512;
 constexpr int64_t kPage = 4096;
-constexpr int64_t kScratchBytes = int64_t{32} << 20;
+constexpr int64_t kScratchBytes = int64_t{16} << 20;  // of a piece; there are two
 
 double as_double(int64_t value) { return static_cast<double>(value); }
 
@@ -133,7 +134,7 @@ void Chooser::try_kernel() {
     keep_better(KernelCopyPlan{}, kLaunch + std::max(link, as_double(transfer_.nbytes / request) * kRequest));
 }
 
-// Copy engines and kernel take turns at each piece of scratch memory.
+// Copy engine and kernel overlap, but for one piece.
 void Chooser::try_scratch(LinkRoute route) {
     PackedOrder order;
     Move move;
@@ -141,8 +142,9 @@ void Chooser::try_scratch(LinkRoute route) {
     make_host_move(order, to_device_, transfer_.dst, &move);
     const double pieces = as_double((order.nbytes - 1) / first_piece(order, kScratchBytes).nbytes + 1);
     const int64_t scratch = std::min(buffer_bytes(order, whole(order)), kScratchBytes);
+    const double waits = pieces > 1 ? pieces * (kCall + kHandOver) : kCall;
     keep_better(LinkCopyPlan{route, move.nbytes, scratch, 0},
-                kScratch + pieces * (kCall + kLaunch) + rows_time(move) + as_double(move.nbytes) / kDevice);
+                kScratch + kLaunch + waits + rows_time(move) + as_double(move.nbytes) / pieces / kDevice);
 }
 
 // One thread gathers or scatters, a piece at a time. Nothing overlaps. Adjacent bytes need no buffer.

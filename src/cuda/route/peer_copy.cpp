@@ -11,11 +11,11 @@
 #include "cuda/staging/staging_endpoints.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
+#include "cuda/stream/piece_relay.hpp"
 
 namespace via::cuda {
 namespace {
 
-constexpr int32_t kBuffers = 2;
 constexpr int64_t kAlignment = 512;
 
 Status copy_bytes(const Transfer &transfer, const ResolvedStream &stream) {
@@ -69,7 +69,7 @@ private:
 class PeerPieces {
 public:
     PeerPieces(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &src, const ResolvedStream &dst)
-        : transfer_(parts.reached()), parts_(parts), plan_(plan), src_(src), dst_(dst) {
+        : transfer_(parts.reached()), parts_(parts), plan_(plan), src_(src), dst_(dst), relay_(src, dst) {
         parts.cut_for(plan);
         const int64_t most = next_piece(plan, parts.nbytes());
         buffer_bytes_ = round_up(std::max(most, parts.length(0, most)), kAlignment);
@@ -79,7 +79,7 @@ public:
     // is no room.
     VIA_NODISCARD Status allocate(bool *out_allocated) {
         const int64_t first = parts_.length(0, next_piece(plan_, parts_.nbytes()));
-        const int32_t buffers = first < parts_.nbytes() ? kBuffers : 1;
+        const int32_t buffers = first < parts_.nbytes() ? PieceRelay::kBuffers : 1;
         if (plan_.direct) {
             VIA_TRY(landing_.allocate_opened(buffers * buffer_bytes_, dst_, src_));
         } else if (plan_.unpacks) {
@@ -93,34 +93,30 @@ public:
     }
 
     VIA_NODISCARD Status enqueue() {
-        if (is_on_both() && !plan_.direct) {
+        if (relay_.has_two_streams() && !plan_.direct) {
             VIA_TRY(follow(src_, dst_));  // which allocates
         }
         int64_t offset = 0;
         for (int64_t number = 0, nbytes = 0; offset < parts_.nbytes(); ++number, offset += nbytes) {
             nbytes = parts_.length(offset, next_piece(plan_, parts_.nbytes() - offset));
-            VIA_TRY(fill(offset, nbytes, number));
-            VIA_TRY(empty(offset, nbytes, number));
+            VIA_TRY(relay_.pass(
+                number, offset + nbytes == parts_.nbytes(), [&] { return fill(offset, nbytes, number); },
+                [&] { return empty(offset, nbytes, number); }));
         }
         return VIA_OK;
     }
 
 private:
     bool packs() const { return !plan_.direct && plan_.src_kernel; }
-    bool is_on_both() const { return src_.handle != dst_.handle || src_.context != dst_.context; }
     void *landing(int64_t number) const {
-        return static_cast<char *>(landing_.address()) + number % kBuffers * buffer_bytes_;
+        return static_cast<char *>(landing_.address()) + PieceRelay::buffer_of(number) * buffer_bytes_;
     }
 
     Status copy_across(void *dst, const void *src, int64_t nbytes) const {
         return copy_bytes({dst, src, nbytes, transfer_.dst_side, transfer_.src_side, nullptr, nullptr}, src_);
     }
 
-    // Fills a buffer after its last content has been read.
     Status fill(int64_t offset, int64_t nbytes, int64_t number) {
-        if (UniqueFence &emptied = emptied_[number % kBuffers]; emptied.get() != nullptr) {
-            VIA_TRY(make_stream_wait(src_, emptied.get()));
-        }
         if (plan_.direct) {
             return parts_.pack(landing(number), offset, nbytes, src_);
         }
@@ -132,21 +128,8 @@ private:
     }
 
     Status empty(int64_t offset, int64_t nbytes, int64_t number) {
-        if (!plan_.unpacks) {
-            return copy_across(parts_.packed_dst(offset, nbytes), packed_.address(), nbytes);
-        }
-        if (!is_on_both()) {
-            return parts_.unpack(landing(number), offset, nbytes, dst_);
-        }
-        VIA_TRY(follow(dst_, src_));
-        VIA_TRY(parts_.unpack(landing(number), offset, nbytes, dst_));
-        if (offset + nbytes == parts_.nbytes()) {
-            return VIA_OK;  // nothing fills the buffer again
-        }
-        Fence *emptied = nullptr;
-        VIA_TRY(record_fence(dst_, &emptied));
-        emptied_[number % kBuffers].reset(emptied);
-        return VIA_OK;
+        return plan_.unpacks ? parts_.unpack(landing(number), offset, nbytes, dst_)
+                             : copy_across(parts_.packed_dst(offset, nbytes), packed_.address(), nbytes);
     }
 
     const Transfer &transfer_;
@@ -157,7 +140,7 @@ private:
     int64_t buffer_bytes_;
     Scratch landing_;
     Scratch packed_;
-    UniqueFence emptied_[kBuffers];
+    PieceRelay relay_;
 };
 
 // The streams of both parts: the caller's, and a side stream if there is one.
