@@ -1,6 +1,7 @@
 // Staged copies, called directly, so that every size and every moment can be reached. On the fake driver also: what
 // happens when any call of the driver fails.
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -153,28 +154,26 @@ void eight_threads_share_the_ring(void **) {
 // second is queued only when a worker has asked whether the first has landed.
 class Queueing {
 public:
-    Queueing() : copy_(table().cuMemcpyDtoHAsync), query_(table().cuEventQuery) {
+    Queueing() : copy_(driver_table().cuMemcpyDtoHAsync), query_(driver_table().cuEventQuery) {
         queueing = this;
-        table().cuMemcpyDtoHAsync = [](void *to, CUdeviceptr from, size_t nbytes, CUstream stream) {
+        driver_table().cuMemcpyDtoHAsync = [](void *to, CUdeviceptr from, size_t nbytes, CUstream stream) {
             queueing->wait();
             return queueing->copy_(to, from, nbytes, stream);
         };
-        table().cuEventQuery = [](CUevent event) {
+        driver_table().cuEventQuery = [](CUevent event) {
             queueing->asked_ = true;
             return queueing->query_(event);
         };
     }
     ~Queueing() {
-        table().cuMemcpyDtoHAsync = copy_;
-        table().cuEventQuery = query_;
+        driver_table().cuMemcpyDtoHAsync = copy_;
+        driver_table().cuEventQuery = query_;
     }
     Queueing(const Queueing &) = delete;
     Queueing &operator=(const Queueing &) = delete;
     bool was_asked_meanwhile() const { return meanwhile_; }
 
 private:
-    static via::cuda::Driver &table() { return const_cast<via::cuda::Driver &>(via::cuda::driver()); }
-
     void wait() {
         constexpr std::chrono::milliseconds kUntilOthersSleep{100};
         constexpr int kPauses = 5000;  // milliseconds
@@ -209,6 +208,51 @@ void workers_copy_while_one_of_them_queues_chunks(void **) {
         asked = queueing.was_asked_meanwhile();
     }
     assert_true(asked);
+    assert_int_equal(via::set_num_threads(0), VIA_OK);
+}
+
+// Stands in for the driver's answer, which is "not yet" long enough for its caller to sleep between questions.
+class Late {
+public:
+    Late() : query_(driver_table().cuEventQuery) {
+        late = this;
+        driver_table().cuEventQuery = [](CUevent event) { return late->answer(event); };
+    }
+    ~Late() { driver_table().cuEventQuery = query_; }
+    Late(const Late &) = delete;
+    Late &operator=(const Late &) = delete;
+    int slack_of_sleeper() const { return slack_; }
+
+private:
+    CUresult answer(CUevent event) {
+        constexpr int kQuestions = 110;
+        if (++count_ >= kQuestions) {
+            return query_(event);
+        }
+        slack_ = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+        return CUDA_ERROR_NOT_READY;
+    }
+
+    static inline Late *late = nullptr;
+    const decltype(via::cuda::Driver::cuEventQuery) query_;
+    int count_ = 0;
+    int slack_ = 0;
+};
+
+void short_sleeps_leave_the_callers_own_as_they_were(void **) {
+    need_fake_driver();
+    constexpr unsigned long kOwn = 12345;
+    assert_int_equal(via::set_num_threads(1), VIA_OK);
+    assert_int_equal(prctl(PR_SET_TIMERSLACK, kOwn, 0, 0, 0), 0);
+    const OnDevice device(kMiB);
+    std::vector<uint8_t> host(kMiB);
+    {
+        const Late late;
+        assert_int_equal(stage(Direction::ToHost, device.address(), host.data(), kMiB), VIA_OK);
+        assert_int_in_range(late.slack_of_sleeper(), 1, 1000);
+    }
+    assert_int_equal(prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0), kOwn);
+    assert_int_equal(prctl(PR_SET_TIMERSLACK, 0UL, 0, 0, 0), 0);
     assert_int_equal(via::set_num_threads(0), VIA_OK);
 }
 
@@ -408,6 +452,7 @@ int main() {
         cmocka_unit_test(one_thread_is_enough),
         cmocka_unit_test(eight_threads_share_the_ring),
         cmocka_unit_test(workers_copy_while_one_of_them_queues_chunks),
+        cmocka_unit_test(short_sleeps_leave_the_callers_own_as_they_were),
         cmocka_unit_test(pages_that_are_not_there_yet_are_filled),
         cmocka_unit_test(the_ring_is_counted_and_within_its_limit),
         cmocka_unit_test(small_copies_are_never_staged),

@@ -30,6 +30,9 @@ inline void *driver_symbol(const char *name) {
     return library != nullptr ? dlsym(library, name) : nullptr;
 }
 
+// The driver's functions as the library calls them, for tests to stand in for.
+inline via::cuda::Driver &driver_table() { return const_cast<via::cuda::Driver &>(via::cuda::driver()); }
+
 #define need_fake_driver()                            \
     do {                                              \
         if (driver_symbol("fake_reset") == nullptr) { \

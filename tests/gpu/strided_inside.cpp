@@ -93,23 +93,21 @@ void every_route_over_the_link_copies_any_layout(void **) {
 // Collects the streams that wait for others.
 class Waiting {
 public:
-    Waiting() : wait_(table().cuStreamWaitEvent) {
+    Waiting() : wait_(driver_table().cuStreamWaitEvent) {
         streams.clear();
         next = wait_;
-        table().cuStreamWaitEvent = [](CUstream stream, CUevent event, unsigned flags) {
+        driver_table().cuStreamWaitEvent = [](CUstream stream, CUevent event, unsigned flags) {
             streams.insert(stream);
             return next(stream, event, flags);
         };
     }
-    ~Waiting() { table().cuStreamWaitEvent = wait_; }
+    ~Waiting() { driver_table().cuStreamWaitEvent = wait_; }
     Waiting(const Waiting &) = delete;
     Waiting &operator=(const Waiting &) = delete;
     static size_t count() { return streams.size(); }
 
 private:
     using Wait = decltype(via::cuda::Driver::cuStreamWaitEvent);
-    static via::cuda::Driver &table() { return const_cast<via::cuda::Driver &>(via::cuda::driver()); }
-
     static inline std::set<CUstream> streams;
     static inline Wait next = nullptr;
     const Wait wait_;

@@ -11,6 +11,7 @@
 #include "core/base/reference_count.hpp"
 #include "core/base/spin.hpp"
 #include "core/base/unique_handle.hpp"
+#include "core/system/punctual_sleep.hpp"
 #include "cuda/driver/resource_limits.h"
 #include "cuda/memory/pinned_memory.hpp"
 #include "cuda/stream/resolved_stream.hpp"
@@ -27,7 +28,11 @@ void wait_until(const Condition &condition) {
     constexpr int32_t kPauses = 10;
     constexpr std::chrono::microseconds kLongest{160};
     std::chrono::microseconds sleep{10};
-    bool came = spin_until(condition, kLooks, kPauses);
+    if (spin_until(condition, kLooks, kPauses)) {
+        return;
+    }
+    const PunctualSleep punctual;
+    bool came = false;
     while (!came) {
         std::this_thread::sleep_for(sleep);
         sleep = std::min(2 * sleep, kLongest);
