@@ -52,6 +52,15 @@ public:
     bool try_lock() { return mutex_.try_lock(); }
     void unlock() { mutex_.unlock(); }
 
+    // Sleeps, without the mutex, until the condition is true. Call with the mutex held. Allocates nothing, as a
+    // std::condition_variable_any would.
+    template <class Condition>
+    void wait(std::condition_variable *changed, const Condition &condition) {
+        std::unique_lock<std::mutex> lock(mutex_, std::adopt_lock);
+        changed->wait(lock, condition);
+        lock.release();
+    }
+
 private:
     std::mutex mutex_;
 };

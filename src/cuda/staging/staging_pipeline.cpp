@@ -142,7 +142,7 @@ void StagingPipeline::queue(std::unique_lock<AdaptiveMutex> *lock, void (Staging
     note_queued();
 }
 
-// Tells those who wait that a chunk has been queued, or that another of them may queue. Call with the mutex held.
+// Wakes those who wait: a chunk has been queued, or another of them may queue. Call with the mutex held.
 void StagingPipeline::note_queued() {
     queued_.fetch_add(1, std::memory_order_relaxed);
     changed_.notify_all();
@@ -156,7 +156,7 @@ void StagingPipeline::wait_for_queue(std::unique_lock<AdaptiveMutex> *lock) {
     lock->unlock();
     (void)spin_until(has_changed, kLooks);
     lock->lock();
-    changed_.wait(*lock, has_changed);
+    mutex_.wait(&changed_, has_changed);
 }
 
 Status StagingPipeline::take_slot(Slot **out_slot) { return check_driver(ring_.take(out_slot), "cuEventQuery"); }

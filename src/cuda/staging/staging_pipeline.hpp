@@ -114,7 +114,7 @@ private:
     bool is_queueing_ = false;  // some worker queues chunks
 
     std::atomic<uint32_t> queued_{0};  // changes with what waiters wait for
-    std::condition_variable_any changed_;
+    std::condition_variable changed_;
     std::atomic<int64_t> done_{0};
     std::atomic<bool> stopped_{false};
     std::atomic<bool> cancelled_{false};
