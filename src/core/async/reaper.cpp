@@ -1,7 +1,5 @@
 #include "core/async/reaper.hpp"
 
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,6 +9,7 @@
 
 #include "core/base/library_thread.hpp"
 #include "core/base/lock.hpp"
+#include "core/system/punctual_sleep.hpp"
 
 namespace via {
 namespace {
@@ -157,7 +156,7 @@ DeferredCallback *first_deferred(uint32_t *out_posts) {
 }
 
 void reap_forever() {
-    (void)prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds; otherwise the short sleeps take three times as long
+    const PunctualSleep punctual;  // the short sleeps take three times as long otherwise
     Pause pause;
     for (bool goes_on = true; goes_on;) {
         uint32_t posts = 0;

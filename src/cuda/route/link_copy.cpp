@@ -19,24 +19,30 @@
 namespace via::cuda {
 namespace {
 
-constexpr int64_t kAlignment = 512;
-
 // The streams of the copy engine and of the kernels: the caller's, and a side stream if there are several pieces.
 struct LinkStreams {
     const ResolvedStream &engine;
     const ResolvedStream &kernels;
 };
 
-// Copies by way of `scratch`, piece by piece: the engine goes on while a kernel places, or has packed, another piece.
-Status enqueue_pieces(const Transfer &transfer, const PackedOrder &order, const Slab &first, char *scratch,
-                      const LinkStreams &streams) {
+// How a transfer is cut into pieces, and the buffers that they pass through.
+struct LinkPieces {
+    PackedOrder order;
+    Slab first;
+    int64_t buffer_bytes;
+    char *buffers;
+};
+
+// Copies piece by piece: the engine goes on while a kernel places, or has packed, another piece.
+Status enqueue_pieces(const Transfer &transfer, const LinkPieces &pieces, const LinkStreams &streams) {
     const bool to_device = is_to_device(transfer);
-    const int64_t buffer_bytes = round_up(via::cuda::buffer_bytes(order, first), kAlignment);
+    const PackedOrder &order = pieces.order;
+    const int64_t most = pieces.first.nbytes;
     PieceRelay relay(to_device ? streams.engine : streams.kernels, to_device ? streams.kernels : streams.engine);
-    Slab piece = first;
+    Slab piece = pieces.first;
     for (int64_t number = 0, offset = 0; offset < order.nbytes; ++number, offset += piece.nbytes) {
-        piece = cut_slab(order, offset, order.nbytes, first.nbytes, first.nbytes);
-        char *buffer = scratch + PieceRelay::buffer_of(number) * buffer_bytes;
+        piece = cut_slab(order, offset, order.nbytes, most, most);
+        char *buffer = pieces.buffers + PieceRelay::buffer_of(number) * pieces.buffer_bytes;
         Move in;
         Move out;
         make_packing(order, piece, buffer, &in);
@@ -56,37 +62,32 @@ Status enqueue_pieces(const Transfer &transfer, const PackedOrder &order, const 
 }
 
 // Orders the side stream after the caller's, and that after the side stream, whatever failed.
-Status enqueue_with_side(const Transfer &transfer, const PackedOrder &order, const Slab &first, char *scratch,
-                         const ResolvedStream &stream) {
+Status enqueue_with_side(const Transfer &transfer, const LinkPieces &pieces, const ResolvedStream &stream) {
     SideStream side;
     VIA_TRY(side.take(stream.device_id, stream));
     VIA_TRY(follow(side.get(), stream));
-    const Status status = enqueue_pieces(transfer, order, first, scratch, {side.get(), stream});
+    const Status status = enqueue_pieces(transfer, pieces, {side.get(), stream});
     const Status joined = follow(stream, side.get());
     return end_failed(status == VIA_OK ? joined : status, side.get());
 }
 
-// Side streams are of the primary context. Memory of another context may be out of their reach.
-bool may_have_side(const ResolvedStream &stream) {
-    CUcontext primary = nullptr;
-    return primary_context(stream.device_id, &primary) == VIA_OK && stream.context == primary;
-}
-
-// Runs a kernel across the link if the device is full.
+// Runs a kernel across the link if the device is full. Side streams are of the primary context, and may not reach the
+// memory of another one.
 Status enqueue_through_scratch(const Transfer &transfer, const LinkCopyPlan &plan, const ResolvedStream &stream) {
-    PackedOrder order;
-    make_link_order(transfer, plan.route, &order);
-    const Slab first = first_piece(order, plan.scratch_bytes);
-    const int32_t buffers = first.nbytes < order.nbytes ? PieceRelay::kBuffers : 1;
+    LinkPieces pieces;
+    make_link_order(transfer, plan.route, &pieces.order);
+    pieces.first = first_piece(pieces.order, plan.scratch_bytes);
+    pieces.buffer_bytes = round_up(buffer_bytes(pieces.order, pieces.first), PieceRelay::kAlignment);
+    const int32_t buffers = PieceRelay::count_buffers(pieces.first.nbytes, pieces.order.nbytes);
     Scratch scratch;
-    VIA_TRY(scratch.allocate_if_room(buffers * round_up(buffer_bytes(order, first), kAlignment), stream));
-    auto *memory = static_cast<char *>(scratch.address());
-    if (memory == nullptr) [[unlikely]] {
+    VIA_TRY(scratch.allocate_if_room(buffers * pieces.buffer_bytes, stream));
+    pieces.buffers = static_cast<char *>(scratch.address());
+    if (pieces.buffers == nullptr) [[unlikely]] {
         return enqueue_kernel(transfer, stream);
     }
-    const Status status = buffers > 1 && may_have_side(stream)
-                              ? enqueue_with_side(transfer, order, first, memory, stream)
-                              : enqueue_pieces(transfer, order, first, memory, {stream, stream});
+    const Status status = buffers > 1 && is_of_primary_context(stream)
+                              ? enqueue_with_side(transfer, pieces, stream)
+                              : enqueue_pieces(transfer, pieces, {stream, stream});
     return end_failed(status, stream);
 }
 

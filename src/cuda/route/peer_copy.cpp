@@ -16,8 +16,6 @@
 namespace via::cuda {
 namespace {
 
-constexpr int64_t kAlignment = 512;
-
 Status copy_bytes(const Transfer &transfer, const ResolvedStream &stream) {
     ContextScope scope;
     VIA_TRY(enter_for(stream, &scope));
@@ -72,14 +70,14 @@ public:
         : transfer_(parts.reached()), parts_(parts), plan_(plan), src_(src), dst_(dst), relay_(src, dst) {
         parts.cut_for(plan);
         const int64_t most = next_piece(plan, parts.nbytes());
-        buffer_bytes_ = round_up(std::max(most, parts.length(0, most)), kAlignment);
+        buffer_bytes_ = round_up(std::max(most, parts.length(0, most)), PieceRelay::kAlignment);
     }
 
     // Sets *out_allocated to false, and queues nothing, if the source's device cannot reach the scratch memory or there
     // is no room.
     VIA_NODISCARD Status allocate(bool *out_allocated) {
         const int64_t first = parts_.length(0, next_piece(plan_, parts_.nbytes()));
-        const int32_t buffers = first < parts_.nbytes() ? PieceRelay::kBuffers : 1;
+        const int32_t buffers = PieceRelay::count_buffers(first, parts_.nbytes());
         if (plan_.direct) {
             VIA_TRY(landing_.allocate_opened(buffers * buffer_bytes_, dst_, src_));
         } else if (plan_.unpacks) {
@@ -202,10 +200,7 @@ bool works_on_dst(const PeerPlan &plan) {
 // Returns whether a device's part runs on the caller's stream. Kernels that reach the other device's memory run in the
 // primary context, which the driver was asked about.
 bool is_done_on(const ResolvedStream &stream, int32_t device_id, const PeerPlan &plan) {
-    CUcontext primary = nullptr;
-    return stream.device_id == device_id &&
-           (plan.route == PeerRoute::Pieces ||
-            (primary_context(device_id, &primary) == VIA_OK && stream.context == primary));
+    return stream.device_id == device_id && (plan.route == PeerRoute::Pieces || is_of_primary_context(stream));
 }
 
 // Returns the device that needs a side stream, or -1 if the caller's stream has all the work.

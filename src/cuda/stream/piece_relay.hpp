@@ -11,12 +11,15 @@ namespace via::cuda {
 // Two buffers: the first stream fills one while the second empties the other. With one stream there are no waits.
 class PieceRelay {
 public:
-    static constexpr int32_t kBuffers = 2;
+    static constexpr int64_t kAlignment = 512;  // of a buffer
+
+    // Returns how many buffers a copy needs whose first piece has `first` of its `nbytes`.
+    static int32_t count_buffers(int64_t first, int64_t nbytes) { return first < nbytes ? kBuffers : 1; }
+    static int64_t buffer_of(int64_t number) { return number % kBuffers; }
 
     PieceRelay(const ResolvedStream &first, const ResolvedStream &second) : first_(first), second_(second) {}
 
     bool has_two_streams() const { return first_.handle != second_.handle || first_.context != second_.context; }
-    static int64_t buffer_of(int64_t number) { return number % kBuffers; }
 
     // Queues a piece: fill() on the first stream, after its buffer has been emptied, then empty() on the second.
     // `is_last`: no piece follows, so that nobody waits for the buffer again.
@@ -42,6 +45,8 @@ public:
     }
 
 private:
+    static constexpr int32_t kBuffers = 2;
+
     const ResolvedStream &first_;
     const ResolvedStream &second_;
     UniqueFence emptied_[kBuffers];

@@ -74,6 +74,11 @@ Status wait_for_stream(const ResolvedStream &stream) {
     return check_driver(wait_for_work(stream.handle), "cuStreamSynchronize");
 }
 
+bool is_of_primary_context(const ResolvedStream &stream) {
+    CUcontext primary = nullptr;
+    return primary_context(stream.device_id, &primary) == VIA_OK && stream.context == primary;
+}
+
 Status end_failed(Status status, const ResolvedStream &stream) {
     if (status == VIA_OK || stream.capturing) [[likely]] {
         return status;

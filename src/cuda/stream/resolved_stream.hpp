@@ -38,6 +38,9 @@ VIA_NODISCARD Status enter_for(const ResolvedStream &resolved, ContextScope *sco
 // Waits on the host until the stream's work so far is done. The stream must not be capturing.
 VIA_NODISCARD Status wait_for_stream(const ResolvedStream &resolved);
 
+// Returns whether the stream is of its device's primary context.
+bool is_of_primary_context(const ResolvedStream &resolved);
+
 // Waits for the stream if `status` is a failure, so that nothing runs any more when the caller sees it. Returns
 // `status`.
 VIA_NODISCARD Status end_failed(Status status, const ResolvedStream &resolved);
