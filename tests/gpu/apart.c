@@ -12,7 +12,10 @@ extern char **environ;
 static const char anchor;
 #define APART_VARIABLE "VIADUCT_GPU_TEST_APART"
 
-/* Before main, and so before anything has touched the library or a driver. */
+/*
+ * Before main, and so before anything has touched the library or a driver. Outside of a test cmocka would end the process
+ * without a word of what failed, unless it is to abort.
+ */
 __attribute__((constructor)) static void run_if_apart(void) {
     const char *distance = getenv(APART_VARIABLE);
     if (distance == NULL) {
@@ -20,6 +23,7 @@ __attribute__((constructor)) static void run_if_apart(void) {
     }
     const uintptr_t address = (uintptr_t)&anchor + (uintptr_t)strtoll(distance, NULL, 10);
     unsetenv(APART_VARIABLE);
+    setenv("CMOCKA_TEST_ABORT", "1", 1);
     ((void (*)(void))address)();
     release_all();
     put_everything_away();

@@ -190,6 +190,7 @@ static void reset_under_a_large_block(void) {
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     via_array *array = make_pinned(large);
     const char *bytes = via_array_data(array);
+    assert_int_equal(registrations(), on_fake_driver());
     cu_ok(cu(cuDevicePrimaryCtxReset)(0));
     via_array_release(array);
     assert_false(is_mapped(bytes));
