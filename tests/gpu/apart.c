@@ -13,8 +13,8 @@ static const char anchor;
 #define APART_VARIABLE "VIADUCT_GPU_TEST_APART"
 
 /*
- * Before main, and so before anything has touched the library or a driver. Outside of a test cmocka would end the process
- * without a word of what failed, unless it is to abort.
+ * Before main, and so before anything has touched the library or a driver. Outside of a test cmocka would end the
+ * process without a word of what failed, unless it is to abort.
  */
 __attribute__((constructor)) static void run_if_apart(void) {
     const char *distance = getenv(APART_VARIABLE);

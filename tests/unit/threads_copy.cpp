@@ -113,6 +113,23 @@ void more_threads_than_parts_do_all_once(void **) {
     }
 }
 
+bool is_in_succession() { return via::BriefWork().is_in_succession(); }
+
+// A machine at work elsewhere may interrupt some.
+void brief_work_without_pauses_is_in_succession(void **) {
+    usleep(1000);
+    assert_false(is_in_succession());
+    bool any = false;
+    for (int32_t i = 0; i < 100000 && !any; ++i) {
+        any = is_in_succession();
+    }
+    assert_true(any);
+    for (int32_t i = 0; i < 10; ++i) {
+        usleep(1000);
+        assert_false(is_in_succession());
+    }
+}
+
 struct Meeting {
     std::atomic<int32_t> arrived{0};
     int32_t expected;
@@ -304,6 +321,7 @@ int main() {
         cmocka_unit_test(a_forked_child_copies_with_threads_of_its_own),
         cmocka_unit_test(a_fork_amid_copies_of_other_threads_leaves_a_child_that_copies),
         cmocka_unit_test(more_threads_than_parts_do_all_once),
+        cmocka_unit_test(brief_work_without_pauses_is_in_succession),
         cmocka_unit_test(a_process_may_exit_amid_a_copy),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

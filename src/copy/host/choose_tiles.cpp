@@ -15,10 +15,9 @@ namespace {
 // Up to here nothing is cut: the second-level cache holds what is read and what is written.
 constexpr int64_t kOneTile = int64_t{128} << 10;
 
-// What a further thread is woken for at least, and the copy that two share: how long it takes decides when it runs.
+// What a further thread is woken for at least, and the copy that two may share: run_plan decides whether they do.
 constexpr int64_t kBytesPerThread = int64_t{256} << 10;
-constexpr int64_t kLeastShared = int64_t{256} << 10;
-constexpr int64_t kLeastSharedRun = int64_t{512} << 10;  // of adjacent bytes, which take less time
+constexpr int64_t kLeastShared = int64_t{128} << 10;
 
 // From here on a permute of short sides gains from a scratch: the second-level cache does not hold it.
 constexpr int64_t kLargeBytes = int64_t{2} << 20;
@@ -350,7 +349,7 @@ void cut(Plan *plan, bool streaming, int32_t threads) {
 }  // namespace
 
 void choose_tiles(Plan *plan) {
-    if (plan->nbytes < (plan->ndim > 0 ? kLeastShared : kLeastSharedRun)) {
+    if (plan->nbytes < kLeastShared) {
         cut(plan, false, 1);
         return;
     }

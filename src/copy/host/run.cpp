@@ -159,7 +159,8 @@ private:
 constexpr int64_t kLeastShare = int64_t{1} << 15;
 constexpr int64_t kSharesEach = 4;
 
-// From here on any copy takes long enough to wake a thread.
+// Below, no copy takes long enough to wake a thread for it alone; from kLongBytes on any does.
+constexpr int64_t kLeastMeasured = int64_t{256} << 10;
 constexpr int64_t kLongBytes = int64_t{2} << 20;
 
 // Returns whether waking a thread for so much time of the caller's is worth it.
@@ -185,11 +186,15 @@ void run_tiles(const Plan &plan, const Tiles &tiles, int64_t first, int64_t last
     const int64_t tile_bytes = std::max<int64_t>(plan.nbytes / tiles.total(), 1);
     const int64_t share = std::clamp(plan.nbytes / (plan.threads * kSharesEach), kLeastShare, kShareBytes);
     const int64_t each = std::max<int64_t>(share / tile_bytes, 1);
-    const bool brief = plan.nbytes < kLongBytes;
-    const bool alone = plan.threads == 1 || (brief && !run_first_share(tiles, each, last, &first));
-    parallel_ranges(
-        first, last, each, alone ? 1 : plan.threads, [&](int64_t from, int64_t to) { tiles.run(from, to); },
-        brief ? Length::Brief : Length::Long);
+    const auto run = [&](int64_t from, int64_t to) { tiles.run(from, to); };
+    if (plan.nbytes >= kLongBytes || plan.threads == 1) {
+        parallel_ranges(first, last, each, plan.threads, run);
+        return;
+    }
+    const BriefWork work;
+    const bool shared =
+        work.is_in_succession() || (plan.nbytes >= kLeastMeasured && run_first_share(tiles, each, last, &first));
+    parallel_ranges(first, last, each, shared ? plan.threads : 1, run, Length::Brief);
 }
 
 // The usual small copy: one tile, straight from one array to the other.

@@ -53,6 +53,19 @@ inline int32_t threads_worth(int64_t nbytes) {
     return static_cast<int32_t>(std::clamp<int64_t>(nbytes / kBytesPerThread, 1, num_threads()));
 }
 
+// Represents brief work of the calling thread, from its start to its end.
+class BriefWork {
+public:
+    BriefWork();
+    ~BriefWork();
+    BriefWork(const BriefWork &) = delete;
+    BriefWork &operator=(const BriefWork &) = delete;
+
+    // Returns whether helpers should share the work however brief it is: it follows other such work so closely that
+    // those who shared that still poll.
+    bool is_in_succession() const;
+};
+
 // Returns whether a helper works, or polls for work: it joins at once then, and need not be woken.
 bool helpers_are_awake();
 
