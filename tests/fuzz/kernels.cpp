@@ -109,6 +109,17 @@ Choice choose_shuffle(Bytes *bytes, const via::SimdKernels &kernels) {
     return choice;
 }
 
+// The same the other way: their neighbours in src come near one another in dst.
+Choice choose_spread(Bytes *bytes, const via::SimdKernels &kernels) {
+    Choice choice{};
+    choice.run = bytes->between(1, 7);
+    choice.kernel = kernels.spread != nullptr ? kernels.spread : via::element_kernel(choice.run);
+    auto &[inner, outer] = choice.axes;
+    inner = {bytes->between(1, 200), choice.run + bytes->between(0, 40), choice.run};
+    outer = {bytes->between(1, 20), inner.extent * inner.dst_step + choose_gap(bytes), inner.extent * choice.run};
+    return choice;
+}
+
 Choice choose_elements(Bytes *bytes) {
     Choice choice{};
     choice.run = bytes->between(1, 70);
@@ -131,7 +142,7 @@ Choice choose_repeat(Bytes *bytes) {
 
 Choice choose(Bytes *bytes) {
     const via::SimdKernels &kernels = choose_level(bytes);
-    switch (bytes->between(0, 7)) {
+    switch (bytes->between(0, 8)) {
         case 0:
         case 1:
             return choose_rows(bytes, kernels);
@@ -142,6 +153,8 @@ Choice choose(Bytes *bytes) {
         case 5:
             return choose_shuffle(bytes, kernels);
         case 6:
+            return choose_spread(bytes, kernels);
+        case 7:
             return choose_elements(bytes);
         default:
             return choose_repeat(bytes);

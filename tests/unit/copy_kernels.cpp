@@ -172,6 +172,46 @@ void shuffle_kernels_put_lines_together_from_elements_that_are_near(void **) {
     });
 }
 
+// Axes that are dense in src, in any order, and go forwards or backwards in dst with gaps, but never over one another.
+void check_spread(const via::SimdKernels &kernels, Random *random) {
+    const int64_t run = random->between(1, 7);
+    const auto ndim = static_cast<int32_t>(random->between(2, 4));
+    via::Axis axes[4];
+    int64_t reach = run;
+    int64_t before = 0;
+    for (int32_t i = 0; i < ndim; ++i) {
+        const int64_t extent = random->between(1, i == 0 ? 40 : 9);
+        const int64_t gap = random->chance(6) ? random->between(0, 3000) : random->between(0, 3) * run;
+        const int64_t step = reach + gap;
+        const bool backwards = random->chance(3);
+        axes[i] = {extent, backwards ? -step : step, 0};
+        before += backwards ? (extent - 1) * step : 0;
+        reach += (extent - 1) * step;
+    }
+    std::swap(axes[random->between(0, ndim - 1)], axes[random->between(0, ndim - 1)]);
+    int64_t nbytes = run;
+    for (int32_t i = 0; i < ndim; ++i) {
+        axes[i].src_step = nbytes;
+        nbytes *= axes[i].extent;
+    }
+    std::swap(axes[random->between(0, ndim - 1)], axes[random->between(0, ndim - 1)]);
+    std::vector<char> src(static_cast<size_t>(nbytes));
+    std::vector<char> dst(static_cast<size_t>(reach));
+    random->fill(&src);
+    random->fill(&dst);
+    const via::Piece piece{nullptr, nullptr, run, axes, ndim, random->chance(2) ? 64 : 0};
+    expect_like_naive(kernels.spread, piece, src, 0, dst, static_cast<size_t>(before));
+}
+
+void spread_kernels_leave_the_bytes_between_elements_alone(void **) {
+    at_each_level([](const via::SimdKernels &kernels) {
+        Random random(16);
+        for (int i = 0; i < QUICK_OR(4000, 20000) && kernels.spread != nullptr; ++i) {
+            check_spread(kernels, &random);
+        }
+    });
+}
+
 void element_kernels_copy_elements_of_every_size(void **) {
     std::vector<char> src(40000);
     std::vector<char> dst(40000);
@@ -195,6 +235,7 @@ int main() {
         cmocka_unit_test(transpose_kernels_turn_blocks_with_a_side_of_less_than_a_lane),
         cmocka_unit_test(transpose_kernels_take_sides_along_several_axes),
         cmocka_unit_test(shuffle_kernels_put_lines_together_from_elements_that_are_near),
+        cmocka_unit_test(spread_kernels_leave_the_bytes_between_elements_alone),
         cmocka_unit_test(element_kernels_copy_elements_of_every_size),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -3,6 +3,7 @@
 
 #include "copy/choose_tiles.hpp"
 #include "copy/explain.hpp"
+#include "copy/host/host_kernels.hpp"
 #include "copy/host/tile_passes.hpp"
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
@@ -186,6 +187,15 @@ void elements_with_gaps_are_shuffled_together_or_go_one_by_one(void **) {
     assert_int_equal(walk_of(plan_of({3, 4}, {4, 1}, {99, 2})), Walk::Elements);
 }
 
+void elements_that_get_gaps_are_spread_where_a_processor_stores_some_bytes_alone(void **) {
+    const Walk spread = via::simd_kernels().spread != nullptr ? Walk::Spread : Walk::Elements;
+    assert_int_equal(walk_of(plan_of({2000}, {2}, {1})), spread);
+    assert_int_equal(walk_of(plan_of({10, 200}, {600, 3}, {200, 1})), spread);
+    assert_int_equal(walk_of(plan_of({400, 5}, {15, 2}, {5, 1})), spread);
+    assert_int_equal(walk_of(plan_of({2000}, {5}, {1})), Walk::Elements);
+    assert_int_equal(walk_of(plan_of({200}, {2}, {1})), Walk::Elements);
+}
+
 void small_blocks_are_shuffled_where_both_arrays_have_them_together(void **) {
     assert_int_equal(walk_of(plan_of({500, 3, 3}, {9, 3, 1}, {9, 1, 3})), Walk::Shuffle);
     assert_int_equal(walk_of(plan_of({500, 3, 7}, {21, 7, 1}, {21, 1, 3})), Walk::Shuffle);
@@ -316,6 +326,7 @@ int main() {
         cmocka_unit_test(a_transposed_matrix_with_other_gaps_goes_by_elements),
         cmocka_unit_test(short_sides_that_would_leave_registers_empty_go_by_elements_along_the_longest_loop),
         cmocka_unit_test(elements_with_gaps_are_shuffled_together_or_go_one_by_one),
+        cmocka_unit_test(elements_that_get_gaps_are_spread_where_a_processor_stores_some_bytes_alone),
         cmocka_unit_test(small_blocks_are_shuffled_where_both_arrays_have_them_together),
         cmocka_unit_test(a_broadcast_repeats_elements_or_rows),
         cmocka_unit_test(small_copies_wake_no_thread_and_large_ones_do),

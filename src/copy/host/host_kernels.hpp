@@ -12,7 +12,10 @@ struct SimdKernels {
     Kernel rows_streaming;  // the same, bypassing the cache; end_streaming comes after the last of them
     // Elements of 1 << index bytes, adjacent in dst along the inner axis and in src along the outer one.
     Kernel transpose[5];
-    Kernel shuffle;  // elements that shuffles_well; nullptr where the processor has no shuffle of bytes
+    // Elements that shuffles_well, and those that do the other way. nullptr where the processor lacks byte shuffles, or
+    // stores of some bytes of a vector.
+    Kernel shuffle;
+    Kernel spread;
 };
 
 // The best that this processor can run.

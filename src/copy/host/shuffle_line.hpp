@@ -1,5 +1,5 @@
-// Lines of dst whose bytes come from few places of src: what byte shuffles copy at once. All of it has internal linkage
-// (see piece.hpp).
+// Lines of one array whose bytes are in few places of the other: what byte shuffles copy at once. All of it has
+// internal linkage (see piece.hpp).
 //
 // How it works
 //
@@ -7,6 +7,9 @@
 // windows: 16 adjacent bytes of src, of which a mask picks. Steps of 2 and 3, reversed rows, pixels without alpha,
 // planes that become pixels and transposes of a few elements by a few are all the same then. The elements of a line lie
 // in clusters, whose elements are less than a page apart. Windows stay between the first and last byte of a cluster.
+//
+// Where src is adjacent and dst has the gaps, the same line is spread: src and dst change places, and a window is
+// stored where its mask picks, which takes a processor that stores some bytes of a vector and leaves the others alone.
 #pragma once
 
 #include "copy/host/piece.hpp"
@@ -107,7 +110,11 @@ inline bool find_line(int64_t run, const Axis *axes, int32_t ndim, ShuffleLine *
     return line->axis >= 0 && nbytes >= ShuffleLine::kLaneBytes && line->high - line->low >= ShuffleLine::kLaneBytes;
 }
 
-// Sixteen bytes of src, and which of them go where in a lane of dst; none where the top bit is set.
+// The array that has the gaps.
+enum class Gaps : uint8_t { InSrc, InDst };
+
+// Sixteen bytes of the array with the gaps. For each byte that is written (of the lane or the window), the mask has the
+// number of the byte that is read; none where the top bit is set.
 struct ShuffleWindow {
     alignas(16) uint8_t mask[16];
     int64_t from;
@@ -150,9 +157,22 @@ struct LanePlaces {
     static constexpr int32_t kDone = INT32_MAX;
 };
 
+// Makes a window of those bytes of a lane that are in it.
+inline void make_window(const LanePlaces &places, int32_t from, Gaps gaps, ShuffleWindow *out) {
+    out->from = from;
+    __builtin_memset(out->mask, 0x80, sizeof out->mask);
+    for (int32_t i = 0; i < 16; ++i) {
+        if (places.at[i] < from + 16) {
+            const auto place = static_cast<uint8_t>(places.at[i] - from);
+            out->mask[gaps == Gaps::InSrc ? i : place] = gaps == Gaps::InSrc ? place : static_cast<uint8_t>(i);
+        }
+    }
+}
+
 // Finds the windows of a lane, from the lowest on, and returns their number; `most` + 1 if there are more. Without
 // `windows` it counts them.
-inline int32_t find_windows(const ShuffleLine &line, int64_t run, int32_t lane, int32_t most, ShuffleWindow *windows) {
+inline int32_t find_windows(const ShuffleLine &line, int64_t run, int32_t lane, int32_t most, Gaps gaps,
+                            ShuffleWindow *windows) {
     LanePlaces places(line, run, lane);
     for (int32_t count = 0;; ++count) {
         const int32_t low = places.lowest();
@@ -160,21 +180,18 @@ inline int32_t find_windows(const ShuffleLine &line, int64_t run, int32_t lane, 
             return low < 0 ? count : most + 1;
         }
         const int32_t from = places.at[low] < places.last[low] ? places.at[low] : places.last[low];
-        for (int32_t i = 0; i < 16; ++i) {
-            const bool here = places.at[i] < from + 16;
-            if (windows != nullptr) {
-                windows[count].mask[i] = here ? static_cast<uint8_t>(places.at[i] - from) : uint8_t{0x80};
-            }
-            places.at[i] = here ? LanePlaces::kDone : places.at[i];
-        }
         if (windows != nullptr) {
-            windows[count].from = from;
+            make_window(places, from, gaps, &windows[count]);
+        }
+        for (int32_t &at : places.at) {
+            at = at < from + 16 ? LanePlaces::kDone : at;
         }
     }
 }
 
 // Windows of a lane at most: more take longer than moving its elements one by one.
 constexpr int32_t most_windows(int64_t run) { return run == 1 ? 5 : run <= 3 ? 4 : 2; }
+constexpr int32_t most_windows_spread(int64_t run) { return run == 1 ? 8 : run == 2 ? 4 : run <= 4 ? 2 : 0; }
 
 // Whether every element along the first axis takes a window of its own, which is seen at once.
 inline bool has_window_each(const Axis &axis, int32_t most) {
@@ -195,8 +212,19 @@ inline bool shuffles_well(int64_t run, const Axis *axes, int32_t ndim, int32_t m
         return false;
     }
     ShuffleLine line;
-    return find_line(run, axes, ndim, &line) && find_windows(line, run, 0, most, nullptr) <= most;
+    return find_line(run, axes, ndim, &line) && find_windows(line, run, 0, most, Gaps::InSrc, nullptr) <= most;
 }
+
+// The loops of the copy the other way.
+struct Reversed {
+    Axis axes[VIA_MAX_NDIM + 2];  // with those of a panel
+
+    Reversed(const Axis *forward, int32_t ndim) {
+        for (int32_t i = 0; i < ndim; ++i) {
+            axes[i] = {forward[i].extent, forward[i].src_step, forward[i].dst_step};
+        }
+    }
+};
 
 }  // namespace
 }  // namespace via

@@ -95,7 +95,8 @@ constexpr SimdKernels make_kernels(const char *name) noexcept {
             copy_rows,
             stream_rows,
             {transpose<uint8_t>, transpose<uint16_t>, transpose<uint32_t>, transpose<uint64_t>, transpose<Element16>},
-            kShufflesBytes ? shuffle : nullptr};
+            kShufflesBytes ? shuffle<Gaps::InSrc> : nullptr,
+            kShufflesBytes && kStoresPicked ? shuffle<Gaps::InDst> : nullptr};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Lines of dst that are put together by byte shuffles: see shuffle_line.hpp and simd.hpp.
+// Lines that are put together or spread by byte shuffles: see shuffle_line.hpp and simd.hpp.
 #pragma once
 
 #include "copy/host/elements.hpp"
@@ -27,6 +27,16 @@ inline Lane<char> shuffle_bytes(Lane<char> bytes, Lane<char> mask) {
 inline Lane<char> shuffle_bytes(Lane<char> bytes, Lane<char>) { return bytes; }
 #endif
 
+// Stores those bytes that the mask picks.
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+inline void store_picked(char *address, Lane<char> bytes, Lane<char> mask) {
+    const __mmask16 none = _mm_movepi8_mask(reinterpret_cast<__m128i>(mask));
+    _mm_mask_storeu_epi8(address, _knot_mask16(none), reinterpret_cast<__m128i>(bytes));
+}
+#else
+inline void store_picked(char *, Lane<char>, Lane<char>) {}
+#endif
+
 // The windows of all lanes of a line: `each` for every lane, some of which may pick nothing.
 struct Shuffles {
     static constexpr int32_t kMostLanes = 16;
@@ -40,11 +50,11 @@ struct Shuffles {
     // As many as the kernel for it takes.
     int32_t padded() const { return each <= 8 ? each : kMost; }
 
-    Shuffles(const ShuffleLine &line, int64_t run) : lanes((line.nbytes + 15) / 16) {
+    Shuffles(const ShuffleLine &line, int64_t run, Gaps gaps) : lanes((line.nbytes + 15) / 16) {
         int32_t counts[kMostLanes];
         for (int32_t lane = 0; lane < lanes; ++lane) {
             to[lane] = lane_start(line, lane);
-            counts[lane] = find_windows(line, run, lane, kMost, windows[lane]);
+            counts[lane] = find_windows(line, run, lane, kMost, gaps, windows[lane]);
             each = counts[lane] > each ? counts[lane] : each;
         }
         for (int32_t lane = 0; lane < lanes; ++lane) {
@@ -85,7 +95,7 @@ struct Lines {
         constexpr int64_t kLong = 2048;
         const int64_t apart = block * src_step;
         const int64_t count = (extent - 1) / block + 1;
-        const bool meet = most(apart, -apart) <= high - low;
+        const bool meet = most(apart, -apart) < high - low + kLine;
         const int64_t first = low + (meet ? least((count - 1) * apart, 0) : 0);
         const int64_t last = high + (meet ? most((count - 1) * apart, 0) : 0);
         if (ahead == 0 || last - first >= kLong) {
@@ -108,7 +118,7 @@ struct Lines {
 };
 
 // Loops over lines, along the longest axis that is left, and the others as panels.
-inline Lines lines_of(const Piece &piece, const ShuffleLine &line, Axis *rest, int32_t *out_ndim) {
+inline Lines lines_of(const Piece &piece, const ShuffleLine &line, Gaps gaps, Axis *rest, int32_t *out_ndim) {
     Axis along = piece.axes[line.axis];
     int64_t block = line.block;
     int32_t longest = -1;
@@ -128,7 +138,9 @@ inline Lines lines_of(const Piece &piece, const ShuffleLine &line, Axis *rest, i
             rest[(*out_ndim)++] = piece.axes[i];
         }
     }
-    return {along.extent, block, along.dst_step, along.src_step, line.low, line.high, piece.ahead};
+    const int64_t low = gaps == Gaps::InSrc ? line.low : 0;
+    const int64_t high = gaps == Gaps::InSrc ? line.high : line.nbytes;
+    return {along.extent, block, along.dst_step, along.src_step, low, high, piece.ahead};
 }
 
 template <int Count>
@@ -141,51 +153,71 @@ template <int Count>
     return lane;
 }
 
-// Lines of one lane: masks and places stay in registers.
 template <int Count>
+[[gnu::always_inline]] inline void spread(char *dst, Lane<char> lane, const ShuffleWindow *windows) {
+    for (int i = 0; i < Count; ++i) {
+        const auto mask = load<Lane<char>>(reinterpret_cast<const char *>(windows[i].mask));
+        store_picked(dst + windows[i].from, shuffle_bytes(lane, mask), mask);
+    }
+}
+
+// Copies one lane of a line, so many bytes from where the line begins.
+template <int Count, Gaps Side>
+[[gnu::always_inline]] inline void shuffle_lane(char *dst, const char *src, int64_t at, const ShuffleWindow *windows) {
+    if constexpr (Side == Gaps::InSrc) {
+        store(dst + at, put_together<Count>(src, windows));
+    } else {
+        spread<Count>(dst, load<Lane<char>>(src + at), windows);
+    }
+}
+
+// Lines of one lane: masks and places stay in registers.
+template <int Count, Gaps Side>
 [[gnu::noinline]] void shuffle_lanes(char *dst, const char *src, const Lines &lines, const Shuffles &shuffles) {
     ShuffleWindow windows[Count];
     for (int i = 0; i < Count; ++i) {
         windows[i] = shuffles.windows[0][i];
     }
-    lines.visit(dst, src, [&windows](char *to, const char *from) { store(to, put_together<Count>(from, windows)); });
+    lines.visit(dst, src, [&windows](char *to, const char *from) { shuffle_lane<Count, Side>(to, from, 0, windows); });
 }
 
-template <int Count>
+template <int Count, Gaps Side>
 [[gnu::noinline]] void shuffle_lines(char *dst, const char *src, const Lines &lines, const Shuffles &shuffles) {
     const int32_t lanes = shuffles.lanes;
     const int64_t *places = shuffles.to;
     const auto *windows = shuffles.windows;
     lines.visit(dst, src, [=](char *to, const char *from) {
         for (int32_t i = 0; i < lanes; ++i) {
-            store(to + places[i], put_together<Count>(from, windows[i]));
+            shuffle_lane<Count, Side>(to, from, places[i], windows[i]);
         }
     });
 }
 
 using ShuffleLines = void (*)(char *dst, const char *src, const Lines &lines, const Shuffles &shuffles);
 
-template <int Count>
+template <int Count, Gaps Side>
 inline ShuffleLines choose_lines(const Shuffles &shuffles) {
     if constexpr (Count == 0) {
         return nullptr;
     } else {
-        return shuffles.each < Count               ? choose_lines<Count - 1>(shuffles)
-               : shuffles.lanes == 1 && Count <= 5 ? shuffle_lanes<Count>
-                                                   : shuffle_lines<Count>;
+        return shuffles.each < Count               ? choose_lines<Count - 1, Side>(shuffles)
+               : shuffles.lanes == 1 && Count <= 5 ? shuffle_lanes<Count, Side>
+                                                   : shuffle_lines<Count, Side>;
     }
 }
 
+template <Gaps Side>
 void shuffle(const Piece &piece) {
     ShuffleLine line;
-    if (!find_line(piece.run, piece.axes, piece.ndim, &line)) {
+    const Reversed reversed(piece.axes, piece.ndim);
+    if (!find_line(piece.run, Side == Gaps::InSrc ? piece.axes : reversed.axes, piece.ndim, &line)) {
         return element_kernel(piece.run)(piece);
     }
-    const Shuffles shuffles(line, piece.run);
-    const ShuffleLines work = shuffles.each <= 8 ? choose_lines<8>(shuffles) : shuffle_lines<16>;
+    const Shuffles shuffles(line, piece.run, Side);
+    const ShuffleLines work = shuffles.each <= 8 ? choose_lines<8, Side>(shuffles) : shuffle_lines<16, Side>;
     Axis rest[VIA_MAX_NDIM + kPanelNdim];
     int32_t ndim = 0;
-    const Lines lines = lines_of(piece, line, rest, &ndim);
+    const Lines lines = lines_of(piece, line, Side, rest, &ndim);
     const int64_t last = lines.extent % lines.block != 0 ? lines.extent - lines.block : 0;
     for_each_panel({piece.dst, piece.src, piece.run, rest, ndim, 0}, [=, &shuffles](char *dst, const char *src) {
         lines.read_ahead(src);

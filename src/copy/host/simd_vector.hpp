@@ -24,6 +24,12 @@ constexpr bool kShufflesBytes = true;
 constexpr bool kShufflesBytes = false;
 #endif
 
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+constexpr bool kStoresPicked = true;  // some bytes of a vector
+#else
+constexpr bool kStoresPicked = false;
+#endif
+
 template <typename T, int64_t Bytes>
 struct VectorOf {
     typedef T Type __attribute__((vector_size(Bytes)));

@@ -104,6 +104,11 @@ bool is_for_shuffles(int64_t run, const Axis *axes, int32_t ndim, int32_t most) 
            shuffles_well(run, axes, ndim, std::min(most, most_windows(run)));
 }
 
+bool is_for_spreading(int64_t run, const Axis *axes, int32_t ndim) {
+    return simd_kernels().spread != nullptr &&
+           shuffles_well(run, Reversed(axes, ndim).axes, ndim, most_windows_spread(run));
+}
+
 // Elements one by one go fastest along a long loop, wherever that leads within a tile.
 void bring_longest_inside(int32_t ndim, Axis *axes, int32_t *of) {
     constexpr int64_t kLong = 16;
@@ -120,7 +125,10 @@ Walk along_one_axis(int64_t run, const Axis *axes, int32_t ndim, bool repeats) {
     if (axes[0].src_step == 0 && axes[0].dst_step == run) {
         return Walk::Repeat;
     }
-    return !repeats && is_for_shuffles(run, axes, ndim, INT32_MAX) ? Walk::Shuffle : Walk::Elements;
+    if (!repeats && is_for_shuffles(run, axes, ndim, INT32_MAX)) {
+        return Walk::Shuffle;
+    }
+    return !repeats && is_for_spreading(run, axes, ndim) ? Walk::Spread : Walk::Elements;
 }
 
 }  // namespace
@@ -163,6 +171,9 @@ WalkOrder order_walk(int64_t run, int32_t ndim, Axis *axes, int32_t *of, bool in
     if (windows < INT32_MAX) {
         return {Walk::Transpose, flipped};
     }
+    if (is_for_spreading(run, axes, ndim)) {
+        return {Walk::Spread, flipped};
+    }
     bring_longest_inside(ndim, axes, of);
     return {Walk::Elements, flipped};
 }
@@ -188,6 +199,8 @@ Kernel walk_kernel(Walk walk, int64_t run, bool streaming) {
             return repeat_element;
         case Walk::Shuffle:
             return simd_kernels().shuffle;
+        case Walk::Spread:
+            return simd_kernels().spread;
         default:
             return element_kernel(run);
     }
@@ -201,6 +214,8 @@ const char *walk_name(Walk walk) {
             return "transpose";
         case Walk::Shuffle:
             return "shuffle";
+        case Walk::Spread:
+            return "spread";
         case Walk::Elements:
             return "elements";
         case Walk::Repeat:

@@ -10,6 +10,7 @@ enum class Walk : int32_t {
     Rows,       // runs of bytes, or one
     Transpose,  // elements adjacent in dst along one axis, in src along another: transposed in registers
     Shuffle,    // elements of a line in dst that are close together in src: put together by byte shuffles
+    Spread,     // the same the other way: elements of a line in src that are close together in dst
     Elements,   // element by element
     Repeat      // one element, again and again, to adjacent places
 };
