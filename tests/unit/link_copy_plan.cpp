@@ -119,6 +119,13 @@ void narrow_elements_bring_their_gaps_along_towards_the_device_only(void **) {
     }
 }
 
+// Those that begin and end within sixteens are written in parts, of which small elements have more.
+void rows_that_begin_anywhere_are_not_stored_to_the_host_by_a_kernel(void **) {
+    constexpr LinkMeans kKernelOrHost{.pinned = true, .host = true, .kernels = true, .scratch = false, .workers = 16};
+    assert_route(Matrix(false, 1, 96, 1 << 20, 1, 101), kKernelOrHost, "staged");
+    assert_route(Matrix(false, 1, 96, 1 << 20, 1, 112), kKernelOrHost, "kernel");
+}
+
 // Rows of fewer bytes than a sector are not stored to the host by a kernel, one by one.
 void nothing_crosses_element_by_element_while_the_host_can_help(void **) {
     for (const int64_t item : {1, 2, 4}) {
@@ -310,6 +317,7 @@ int main() {
         cmocka_unit_test(short_rows_are_read_or_written_by_a_kernel),
         cmocka_unit_test(narrow_elements_bring_their_gaps_along_towards_the_device_only),
         cmocka_unit_test(gaps_of_a_page_are_not_read),
+        cmocka_unit_test(rows_that_begin_anywhere_are_not_stored_to_the_host_by_a_kernel),
         cmocka_unit_test(nothing_crosses_element_by_element_while_the_host_can_help),
         cmocka_unit_test(a_little_is_done_in_one_launch_or_call),
         cmocka_unit_test(workers_are_left_alone_for_a_little),

@@ -122,6 +122,50 @@ VIA_DEVICE Word<kElement> element_of(const Words<16> &words, uint32_t i) {
     }
 }
 
+// Returns the word of four bytes at byte number `at` and after, in its low bytes.
+VIA_DEVICE uint32_t bytes_at(const Words<16> &words, uint32_t at) {
+    const uint32_t low = (at & 4) != 0 ? words.at[1] : words.at[0];
+    const uint32_t high = (at & 4) != 0 ? words.at[3] : words.at[2];
+    return ((at & 8) != 0 ? high : low) >> (at & 3) * 8;
+}
+
+// Stores `kBytes` aligned bytes of a sixteen, and moves on, if they end by `end`.
+template <uint32_t kBytes>
+VIA_DEVICE void store_some(uint64_t address, uint32_t end, const Words<16> &words, bool wanted, uint32_t *at) {
+    if (!wanted || *at + kBytes > end) {
+        return;
+    }
+    if constexpr (kBytes < 4) {
+        store_global(address + *at, static_cast<Word<kBytes>>(bytes_at(words, *at)));
+    } else {
+        Words<kBytes> some;
+        VIA_UNROLL
+        for (uint32_t k = 0; k < kBytes / 4; ++k) {
+            some.at[k] = bytes_at(words, *at + 4 * k);
+        }
+        store_global(address + *at, some);
+    }
+    *at += kBytes;
+}
+
+// Stores bytes begin to end - 1 of an aligned sixteen, as few and as large parts as are aligned: one by one, parts of
+// small elements would be most of the stores of short rows, and each may cross a link by itself.
+template <uint32_t kElement>
+VIA_DEVICE void store_part(uint64_t address, uint32_t begin, uint32_t end, const Words<16> &words) {
+    uint32_t at = begin;
+    if constexpr (kElement == 1) {
+        store_some<1>(address, end, words, (at & 1) != 0, &at);
+    }
+    store_some<2>(address, end, words, (at & 2) != 0, &at);
+    store_some<4>(address, end, words, (at & 4) != 0, &at);
+    store_some<8>(address, end, words, true, &at);
+    store_some<4>(address, end, words, true, &at);
+    store_some<2>(address, end, words, true, &at);
+    if constexpr (kElement == 1) {
+        store_some<1>(address, end, words, true, &at);
+    }
+}
+
 // Stores the elements of a sixteen that belong to a run of `count`. `first` is the number of the sixteen's first
 // element, below 0 if that comes before the run.
 template <int kElement, class Index>
@@ -131,10 +175,19 @@ VIA_DEVICE void store_near(uint64_t address, Index first, Index count, const Wor
         store_global(address, words);
         return;
     }
-    VIA_UNROLL
-    for (uint32_t i = 0; i < kCount; ++i) {
-        if (first + i < count) {
-            store_global(address + i * kElement, element_of<kElement>(words, i));
+    if constexpr (kElement < 4) {
+        const Index begin = first < count ? Index{0} : Index{0} - first;
+        if (begin < kCount) {
+            const Index left = count - (first + begin);
+            const uint32_t end = left < kCount - begin ? static_cast<uint32_t>(begin + left) : kCount;
+            store_part<kElement>(address, static_cast<uint32_t>(begin) * kElement, end * kElement, words);
+        }
+    } else {
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kCount; ++i) {
+            if (first + i < count) {
+                store_global(address + i * kElement, element_of<kElement>(words, i));
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 #include "cuda/route/link_copy_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/base/rounding.hpp"
 #include "core/base/text_buffer.hpp"
@@ -42,12 +43,14 @@ constexpr double kRowOfPageable = 120;  // 120 to 340
 // that go element by element (kernel_plan.hpp) these are 32 elements.
 constexpr double kByKernel = 45;
 constexpr double kRequest = 1.5;
+constexpr double kPart = 1;  // of a sixteen, where a row begins or ends within one
 constexpr int64_t kMostOfRequest = 128;
 
 // The host's memory, for workers of a ring. They take processors from others, so a little time is not worth them.
 constexpr double kHostMemory = 155;
 constexpr double kSpared = 1.15;
 
+constexpr int64_t kWord = 16;
 constexpr int64_t kFar = 512;
 constexpr int64_t kPage = 4096;
 constexpr int64_t kScratchBytes = int64_t{16} << 20;  // of a piece; there are two
@@ -118,6 +121,10 @@ void Chooser::try_rows() {
     keep_better(LinkCopyPlan{LinkRoute::Rows, transfer_.nbytes, 0, count_row_calls(move)}, rows_time(move));
 }
 
+// Returns how many parts of sixteens a kernel writes of a row that begins and ends anywhere: half of those that there
+// may be.
+double parts_of_row(int64_t element) { return std::countr_zero(static_cast<uint64_t>(kWord / element)); }
+
 // Runs of the source that are less than a sector apart are fetched with the bytes between them. A kernel that reads the
 // host's memory in another order may ask for element after element.
 void Chooser::try_kernel() {
@@ -131,7 +138,10 @@ void Chooser::try_kernel() {
     const int64_t request = is_coalesced ? warp : std::min(run, warp);
     const int64_t touched = to_device_ ? std::clamp(step, run, round_up(run, kSectorBytes)) : run;
     const double link = link_time(as_double(transfer_.nbytes) / as_double(run) * as_double(touched), kByKernel);
-    keep_better(KernelCopyPlan{}, kLaunch + std::max(link, as_double(transfer_.nbytes / request) * kRequest));
+    const bool in_parts = !to_device_ && !is_coalesced && transfer_.nbytes > kMostByElements && rows.step % kWord != 0;
+    const double parts = in_parts ? as_double(transfer_.nbytes / run) * parts_of_row(element_of(transfer_)) * kPart : 0;
+    const double requests = as_double(transfer_.nbytes / request) * kRequest + parts;
+    keep_better(KernelCopyPlan{}, kLaunch + std::max(link, requests));
 }
 
 // Copy engine and kernel overlap, but for one piece.
