@@ -217,6 +217,7 @@ void give_back_number(int32_t number) {
 }
 
 void help() {
+    ask_for_brief_turns();
     const int32_t number = take_number();
     uint32_t seen = 0;
     Turn turn;
