@@ -112,7 +112,7 @@ void every_cut_covers_the_copy_once(void **) {
             for (const intptr_t address : {intptr_t{0}, intptr_t{4097}, static_cast<intptr_t>(kHugePage - 1)}) {
                 check_cut({nbytes, slot, false, address});
                 check_cut({nbytes, slot, true, address});
-                check_cut({nbytes, slot, false, address, kLeastUnpacked});
+                check_cut({nbytes, slot, false, address, kLeastWithKernel});
             }
         }
     }

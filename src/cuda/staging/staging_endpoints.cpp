@@ -89,7 +89,7 @@ StagingEndpoints::StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes)
     if (is_strided()) {
         make_staged_order(*copy.strided, copy.plan, &order_);
         cut_.nbytes = order_.nbytes;
-        cut_.least_chunk = to_device() && copy.plan.step == DeviceStep::Kernel ? kLeastUnpacked : kLeastChunk;
+        cut_.least_chunk = copy.plan.step == DeviceStep::Kernel ? kLeastWithKernel : kLeastChunk;
         host_ = to_device() ? const_cast<char *>(order_.src) : order_.dst;
     }
     cut_.address = reinterpret_cast<intptr_t>(host_);

@@ -38,7 +38,7 @@ void make_device_move(const PackedOrder &order, bool to_device, void *buffer, Mo
 // lose 40 %. The first chunk must be ready soon and the last one done soon, so chunks grow from 256 KiB and shrink
 // again, or from 1 MiB where a worker also launches a kernel for each. Several workers share each of them.
 constexpr int64_t kLeastChunk = int64_t{256} << 10;
-constexpr int64_t kLeastUnpacked = int64_t{1} << 20;
+constexpr int64_t kLeastWithKernel = int64_t{1} << 20;
 
 struct Cut {
     int64_t nbytes;
