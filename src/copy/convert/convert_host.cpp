@@ -297,8 +297,9 @@ public:
             total_ *= (loops.axes[i].extent - 1) / block_[i] + 1;
         }
         const int64_t row = by_rows_ ? block_[0] * converter_.dst_bytes() : 0;
-        const int64_t least = streaming == Streaming::OfLarge ? streaming_bytes() : 0;
-        streaming_ = streaming != Streaming::Never && row >= kLeastStreamedRun && nbytes() >= least;
+        const int64_t least = streaming == Streaming::OfLarge ? last_level_bytes() : 0;
+        const int64_t both = loops_.count * (converter_.dst_bytes() + converter_.src_bytes());
+        streaming_ = streaming != Streaming::Never && row >= kLeastStreamedRun && both >= least;
         threads_ = threads_worth(loops.count * item);
         share_ = std::max<int64_t>(kShareBytes / std::max<int64_t>(loops.count * item / total_, 1), 1);
     }

@@ -40,7 +40,9 @@ constexpr int64_t kPage = 4096;
 // Rows in a scratch that are shorter are not worth it.
 constexpr int64_t kLeastRow = 512;
 
-// A strided copy streams from this part of a plain one's size on: more of the cache is taken by what it comes back to.
+// Copies stream from these parts of the last-level cache on. A plain one has as many bytes on either side; of a strided
+// one, more of the cache is taken by what it comes back to.
+constexpr int64_t kPlainPart = 2;
 constexpr int64_t kStridedPart = 3;
 
 // What a tile is cut to: how long its runs should be on both sides, and its size. Measured; see docs/performance.
@@ -299,7 +301,7 @@ void add_loops(Plan *plan) {
 // write near each other, what the processor reads ahead takes lines from the cache of the other. Of what no cache
 // holds, none are left to take.
 void part_dst(Plan *plan) {
-    if (plan->threads == 1 || plan->loop_ndim < 2 || plan->nbytes > streaming_bytes() / 2) {
+    if (plan->threads == 1 || plan->loop_ndim < 2 || plan->nbytes > last_level_bytes() / 2) {
         return;
     }
     int32_t best = plan->loop_ndim - 1;
@@ -353,7 +355,7 @@ void choose_tiles(Plan *plan) {
         cut(plan, false, 1);
         return;
     }
-    const int64_t streamed = plan->ndim > 0 ? streaming_bytes() / kStridedPart : streaming_bytes();
+    const int64_t streamed = last_level_bytes() / (plan->ndim > 0 ? kStridedPart : kPlainPart);
     const int64_t threads = std::min<int64_t>(std::max<int64_t>(plan->nbytes / kBytesPerThread, 2), num_threads());
     cut(plan, plan->nbytes >= streamed, static_cast<int32_t>(threads));
 }

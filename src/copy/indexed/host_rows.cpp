@@ -178,7 +178,7 @@ private:
 };
 
 bool is_streamed(const IndexedRows &rows) {
-    return rows.run >= kLeastStreamed && rows.nbytes() >= streaming_bytes() / 2;
+    return rows.run >= kLeastStreamed && rows.nbytes() >= last_level_bytes() / 2;
 }
 
 void copy_range(const IndexedRows &rows, const RowLoops &loops, bool streaming, int64_t first, int64_t last) {

@@ -21,7 +21,7 @@ int64_t parse_cache_size(const char *text) {
 
 // Returns what the kernel reports: the part of the cache that a core can use. The C library may report the sum over a
 // package of which a virtual machine has a few cores.
-int64_t last_level_cache_bytes() {
+int64_t read_last_level_bytes() {
     for (int index = 3; index >= 2; --index) {
         char path[64];
         char text[32];
@@ -38,10 +38,10 @@ constinit std::atomic<int64_t> known_bytes{0};
 
 }  // namespace
 
-int64_t streaming_bytes() {
+int64_t last_level_bytes() {
     int64_t bytes = known_bytes.load(std::memory_order_relaxed);
     if (bytes == 0) {
-        bytes = last_level_cache_bytes();
+        bytes = read_last_level_bytes();
         known_bytes.store(bytes, std::memory_order_relaxed);
     }
     return bytes;

@@ -11,7 +11,7 @@ inline constexpr int64_t kLineBytes = 64;
 inline constexpr int64_t kLeastStreamedRun = 1024;
 inline constexpr int64_t kLeastStreamedRow = 384;  // of a tile
 
-// Returns the size from which on a copy had better bypass the cache.
-int64_t streaming_bytes();
+// Returns the size of the last-level cache. A copy whose source and destination fill it had better bypass it.
+int64_t last_level_bytes();
 
 }  // namespace via
