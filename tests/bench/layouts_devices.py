@@ -68,13 +68,23 @@ def synchronize() -> None:
         torch.cuda.synchronize(device)
 
 
-def take_turns(calls: dict[str, Call], turns: int) -> dict[str, float]:
-    """The median time of each call until every GPU is idle again."""
+POLLING = 0.015  # seconds, which OpenMP's threads poll on a processor whose pauses are long
+
+
+def take_turns(calls: dict[str, Call], turns: int, rests: bool = False) -> dict[str, float]:
+    """The median time of each call until every GPU is idle again.
+
+    With `rests`, each turn begins with one, as the threads of the last may go on polling for a while, and with a call that
+    does not count, since threads that have slept wake late.
+    """
     found: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
         call()
     for _ in range(turns):
         for name, call in calls.items():
+            if rests:
+                time.sleep(POLLING)
+                call()
             synchronize()
             start = time.perf_counter()
             call()

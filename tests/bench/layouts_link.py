@@ -62,7 +62,7 @@ def measure(case: Case, rates: dict[str, float]) -> Row:
     right = torch.equal(dst.cpu(), src.cpu())
     nbytes = case.layout.nbytes()
     calls = {populations.OURS: lambda: via.copy(ours, theirs), "torch": lambda: dst.copy_(src)}
-    seconds = take_turns(calls, 9 if nbytes < 16 * MIB else 3)
+    seconds = take_turns(calls, 7 if nbytes < 16 * MIB else 3, rests=True)
     route = via.copy_explain(ours, theirs).splitlines()[0]
     return Row(f"{case} ({route})", nbytes, seconds, nbytes / rates[case.way], right)
 
