@@ -40,10 +40,10 @@ constexpr int64_t kPage = 4096;
 // Rows in a scratch that are shorter are not worth it.
 constexpr int64_t kLeastRow = 512;
 
-// Copies stream from these parts of the last-level cache on. A plain one has as many bytes on either side; of a strided
-// one, more of the cache is taken by what it comes back to.
-constexpr int64_t kPlainPart = 2;
-constexpr int64_t kStridedPart = 3;
+// Copies stream from these parts of the last-level cache on. A plain one has as many bytes on either side, and not all
+// of the cache; of a strided one, more of it is taken by what it comes back to.
+constexpr double kPlainPart = 0.4;
+constexpr double kStridedPart = 0.33;
 
 // What a tile is cut to: how long its runs should be on both sides, and its size. Measured; see docs/performance.
 struct TileShape {
@@ -62,6 +62,7 @@ constexpr TileShape kSqueezedByRows{1024, 256, int64_t{64} << 10};
 constexpr TileShape kSqueezed{512, 1024, int64_t{64} << 10};
 // The lines of both sides are in the first-level cache.
 constexpr TileShape kElements{256, 512, int64_t{64} << 10, kLeastTileOfElements};
+constexpr TileShape kLongRuns{4096, 4096, int64_t{256} << 10};
 // Both sides are fast along the same axis.
 constexpr TileShape kOneOrder{int64_t{16} << 10, 1024, int64_t{256} << 10};
 
@@ -143,7 +144,10 @@ TileShape shape_of(const Plan &plan, const Sides &sides) {
     if (plan.by_rows) {
         return plan.run < kRowBytes ? kByRows : kByRowsOfLines;
     }
-    if (plan.run >= kLeastStreamedRun || sides.source <= 0) {
+    if (plan.run >= kLeastStreamedRun) {
+        return kLongRuns;
+    }
+    if (sides.source <= 0) {
         return kOneOrder;
     }
     if (plan.squeezes) {
@@ -355,7 +359,8 @@ void choose_tiles(Plan *plan) {
         cut(plan, false, 1);
         return;
     }
-    const int64_t streamed = last_level_bytes() / (plan->ndim > 0 ? kStridedPart : kPlainPart);
+    const double part = plan->ndim > 0 ? kStridedPart : kPlainPart;
+    const auto streamed = static_cast<int64_t>(part * static_cast<double>(last_level_bytes()));
     const int64_t threads = std::min<int64_t>(std::max<int64_t>(plan->nbytes / kBytesPerThread, 2), num_threads());
     cut(plan, plan->nbytes >= streamed, static_cast<int32_t>(threads));
 }
