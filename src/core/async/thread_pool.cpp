@@ -217,7 +217,6 @@ void give_back_number(int32_t number) {
 }
 
 void help() {
-    ask_for_brief_turns();
     const int32_t number = take_number();
     uint32_t seen = 0;
     Turn turn;

@@ -1,10 +1,7 @@
 #include "core/base/library_thread.hpp"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -124,25 +121,6 @@ bool start_small_thread(const char *name, void (*body)()) { return start(name, b
 void note_main_thread_leaves() {
     main_thread_has_left = true;
     start_signal_taker_if_needed();
-}
-
-void ask_for_brief_turns() {
-    constexpr uint64_t kTurn = 1'000'000;  // nanoseconds
-    // The first version of the kernel's sched_attr, whose header clashes with sched.h.
-    struct Attributes {
-        uint32_t size;
-        uint32_t policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime;
-        uint64_t deadline;
-        uint64_t period;
-    } attributes{};
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0 && attributes.policy == SCHED_OTHER) {
-        attributes.runtime = kTurn;
-        (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
-    }
 }
 
 }  // namespace via

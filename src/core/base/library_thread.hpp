@@ -23,9 +23,4 @@ bool start_small_thread(const char *name, void (*body)());
 // Called on the main thread when it ends.
 void note_main_thread_leaves();
 
-// Asks the scheduler for turns of the calling thread that are brief and come soon. A thread that wakes waits otherwise
-// until those that poll on its processor have had theirs, 3 ms and more. Linux 6.12 and later know such a wish (as
-// sched_runtime of SCHED_OTHER); others ignore it.
-void ask_for_brief_turns();
-
 }  // namespace via
