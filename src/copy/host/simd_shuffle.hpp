@@ -89,7 +89,8 @@ struct Lines {
         }
     }
 
-    // Of the next piece, unless the processor reads it ahead by itself: lines that meet make a row, which may be long.
+    // Of the next piece, unless the processor reads it ahead by itself: lines less than a cache line apart make a row,
+    // which may be long.
     // Always inlined: GCC drops calls of functions that do nothing else.
     [[gnu::always_inline]] void read_ahead(const char *src) const {
         constexpr int64_t kLong = 2048;
