@@ -70,6 +70,11 @@ const via::SimdKernels &choose_level(Bytes *bytes) {
 
 int64_t choose_gap(Bytes *bytes) { return bytes->flag() ? bytes->between(0, 70) : 0; }
 
+// Distances of lines that compete for the sets of a cache, or any.
+int64_t choose_pitch(Bytes *bytes, int64_t nbytes) {
+    return bytes->between(0, 3) == 0 ? (nbytes / 512 + 1) * 512 : nbytes + choose_gap(bytes);
+}
+
 // Runs of any length, with gaps between them in dst.
 Choice choose_rows(Bytes *bytes, const via::SimdKernels &kernels) {
     Choice choice{};
@@ -92,8 +97,8 @@ Choice choose_transpose(Bytes *bytes, const via::SimdKernels &kernels) {
     inner.extent = bytes->between(1, 140);
     inner.dst_step = item;
     outer.src_step = item;
-    outer.dst_step = inner.extent * item + choose_gap(bytes);
-    const int64_t step = outer.extent * item + choose_gap(bytes);
+    outer.dst_step = choose_pitch(bytes, inner.extent * item);
+    const int64_t step = choose_pitch(bytes, outer.extent * item);
     inner.src_step = bytes->flag() ? -step : step;
     return choice;
 }

@@ -137,6 +137,38 @@ void transpose_kernels_take_sides_along_several_axes(void **) {
     });
 }
 
+// Columns that start lines of dst at the same rows, along one axis or two; so may rows in src. Any places of both
+// arrays in their lines. No byte lies behind either array.
+void check_lines(const via::SimdKernels &kernels, int index, Random *random) {
+    const int64_t item = int64_t{1} << index;
+    const int64_t rows = random->between(1, 1200 / item);
+    const int64_t inner = random->chance(2) ? random->between(2, 9) : 1;
+    const int64_t columns = inner * random->between(1, 300 / (item * inner) + 1);
+    const int64_t dst_step = (rows * item / 512 + 1) * 512;
+    const int64_t src_step = random->chance(2) ? columns * item : (columns * item / 512 + 1) * 512;
+    const bool forward = random->chance(2);
+    const via::Axis axes[] = {{rows, item, forward ? src_step : -src_step},
+                              {inner > 1 ? inner : columns, dst_step, item},
+                              {inner > 1 ? columns / inner : 1, inner * dst_step, inner * item}};
+    const auto src_at = static_cast<size_t>(random->between(0, 4) * 16 + (random->chance(3) ? 1 : 0));
+    const auto dst_at = static_cast<size_t>(random->between(0, 128 / item) * item);
+    std::vector<char> src(src_at + static_cast<size_t>((rows - 1) * src_step + columns * item));
+    const std::vector<char> dst(dst_at + static_cast<size_t>((columns - 1) * dst_step + rows * item));
+    random->fill(&src);
+    const via::Piece piece{nullptr, nullptr, item, axes, inner > 1 ? 3 : 2, random->chance(2) ? 64 : 0};
+    const int64_t first = forward ? 0 : (rows - 1) * src_step;
+    expect_like_naive(kernels.transpose[index], piece, src, src_at + static_cast<size_t>(first), dst, dst_at);
+}
+
+void transpose_kernels_write_lines_that_compete_for_the_cache(void **) {
+    at_each_level([](const via::SimdKernels &kernels) {
+        Random random(18);
+        for (int i = 0; i < QUICK_OR(1500, 6000); ++i) {
+            check_lines(kernels, i % 5, &random);
+        }
+    });
+}
+
 // Axes that are dense in dst, in any order, and go forwards or backwards in src by a few elements, or far. No byte lies
 // before the first element, and none behind the last.
 void check_shuffle(const via::SimdKernels &kernels, Random *random) {
@@ -234,6 +266,7 @@ int main() {
         cmocka_unit_test(transpose_kernels_turn_blocks_of_every_size),
         cmocka_unit_test(transpose_kernels_turn_blocks_with_a_side_of_less_than_a_lane),
         cmocka_unit_test(transpose_kernels_take_sides_along_several_axes),
+        cmocka_unit_test(transpose_kernels_write_lines_that_compete_for_the_cache),
         cmocka_unit_test(shuffle_kernels_put_lines_together_from_elements_that_are_near),
         cmocka_unit_test(spread_kernels_leave_the_bytes_between_elements_alone),
         cmocka_unit_test(element_kernels_copy_elements_of_every_size),

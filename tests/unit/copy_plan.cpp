@@ -146,8 +146,14 @@ void the_tiles_of_a_plan_cover_each_index_once(void **) {
 }
 
 void rows_that_would_crowd_in_the_cache_go_through_a_scratch(void **) {
-    assert_true(plan_of({512, 512}, {4096, 1}, {1, 512}).by_rows);
+    assert_true(plan_of({512, 512}, {65536, 1}, {1, 512}).by_rows);
     assert_false(plan_of({512, 512}, {4100, 1}, {1, 512}).by_rows);
+}
+
+// Vectors that are a line write it at once.
+void rows_that_crowd_in_the_first_level_cache_only_are_written_by_whole_lines(void **) {
+    const bool has_lines = via::simd_kernels().level >= via::kLineLevel;
+    assert_int_equal(plan_of({512, 512}, {4096, 1}, {1, 512}).by_rows, !has_lines);
 }
 
 void a_small_copy_is_one_tile(void **) {
@@ -321,6 +327,7 @@ int main() {
         cmocka_unit_test(a_permute_of_short_axes_takes_as_many_of_each_side_as_make_whole_lines),
         cmocka_unit_test(the_tiles_of_a_plan_cover_each_index_once),
         cmocka_unit_test(rows_that_would_crowd_in_the_cache_go_through_a_scratch),
+        cmocka_unit_test(rows_that_crowd_in_the_first_level_cache_only_are_written_by_whole_lines),
         cmocka_unit_test(a_small_copy_is_one_tile),
         cmocka_unit_test(a_large_transposed_matrix_with_gaps_is_shuffled_together_first),
         cmocka_unit_test(a_transposed_matrix_with_other_gaps_goes_by_elements),

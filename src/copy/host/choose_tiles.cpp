@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "copy/host/host_kernels.hpp"
 #include "copy/host/tile_passes.hpp"
 #include "copy/plan/cache_sizes.hpp"
 #include "core/base/rounding.hpp"
@@ -36,6 +37,10 @@ constexpr int64_t kLeastSqueezed = 64;
 
 constexpr int64_t kTilesPerThread = 4;
 constexpr int64_t kPage = 4096;
+
+// The least bytes there are of a way of the first two levels of caches.
+constexpr int64_t kFirstLevelWay = 4096;
+constexpr int64_t kSecondLevelWay = int64_t{64} << 10;
 
 // Rows in a scratch that are shorter are not worth it.
 constexpr int64_t kLeastRow = 512;
@@ -75,11 +80,10 @@ int64_t adjacent_bytes(const Plan &plan) {
     return nbytes;
 }
 
-// Whether the rows of dst that are written side by side crowd into so few sets of the first-level cache (8 ways of 4
-// KiB is the least there is) that their lines would be thrown out half written. Steps of powers of two do that.
-bool rows_crowd(int64_t run, int64_t dst_step) {
-    constexpr int64_t kSetBytes = 4096;
-    return kLineBytes / run * std::min(dst_step & -dst_step, kSetBytes) > 8 * kSetBytes;
+// Whether the lines of dst that elements adjacent in src go to, one each, crowd into so few sets of a cache of 8 ways
+// that it throws lines out half written. Steps of powers of two do that.
+bool lines_crowd(int64_t run, int64_t dst_step, int64_t way_bytes) {
+    return kLineBytes / run * std::min(dst_step & -dst_step, way_bytes) > 8 * way_bytes;
 }
 
 // What decides how tiles are walked.
@@ -113,8 +117,22 @@ bool moves_channels(const Plan &plan, const Sides &sides) {
     return joins || splits;
 }
 
+// Whether registers transpose vectors into whole lines of dst, which then are not put together in a scratch. The
+// second-level cache has to hold them beside each other: the processor brings them there to write them.
+bool writes_lines(const Plan &plan, const Sides &sides) {
+    constexpr int64_t kLeastRowBytes = 8 * kLineBytes;
+    constexpr int64_t kLeastColumnBytes = 2 * kLineBytes;
+    if (!sides.transposes || !is_simd_transpose(plan, sides) || simd_kernels().level < kLineLevel) {
+        return false;
+    }
+    const Axis &outer = plan.axes[sides.source];
+    return outer.dst_step % kLineConflict == 0 && !lines_crowd(plan.run, outer.dst_step, kSecondLevelWay) &&
+           reinterpret_cast<uintptr_t>(plan.dst) % static_cast<uintptr_t>(plan.run) == 0 &&
+           plan.axes[0].extent * plan.run >= kLeastRowBytes && outer.extent * plan.run >= kLeastColumnBytes;
+}
+
 bool wants_rows(const Plan &plan, const Sides &sides, bool streaming) {
-    if (!sides.fills_rows || plan.run >= kLeastStreamedRun) {
+    if (!sides.fills_rows || plan.run >= kLeastStreamedRun || (!streaming && writes_lines(plan, sides))) {
         return false;
     }
     if (streaming) {
@@ -123,7 +141,7 @@ bool wants_rows(const Plan &plan, const Sides &sides, bool streaming) {
     if (!sides.transposes || !is_simd_element(plan.run)) {
         return false;
     }
-    return rows_crowd(plan.run, plan.axes[sides.source].dst_step) ||
+    return lines_crowd(plan.run, plan.axes[sides.source].dst_step, kFirstLevelWay) ||
            (plan.nbytes >= kLargeBytes && plan.axes[0].extent * plan.run < kLineBytes && sides.source > 1);
 }
 

@@ -27,6 +27,7 @@ void end_streaming();
 // Each of them; the tests try all. nullptr where the processor or the build lacks it. Levels above 0 have F16C too, as
 // every processor with AVX2.
 inline constexpr int kSimdLevels = 3;
+inline constexpr int kLineLevel = 2;  // a vector is a line of the cache
 const SimdKernels *simd_kernels_at(int level);
 
 extern const SimdKernels base_kernels;

@@ -5,6 +5,7 @@
 
 #include "copy/host/panels.hpp"
 #include "copy/host/simd_channels.hpp"
+#include "copy/host/simd_lines.hpp"
 #include "copy/host/simd_narrow.hpp"
 #include "copy/host/simd_rows.hpp"
 #include "copy/host/simd_shuffle.hpp"
@@ -13,14 +14,22 @@
 namespace via {
 namespace {
 
+// A lane of both sides at least.
+template <bool Ahead, typename T, typename At>
+inline void transpose_large(const Block<T, At> block, int64_t ahead) {
+    if (!transpose_by_lines<Ahead>(block, ahead)) {
+        transpose_wide<Ahead>(block, ahead);
+    }
+}
+
 // Any number of columns and rows.
 template <typename T, typename At>
 inline void transpose_block(const Block<T, At> block, int64_t ahead) {
     if (block.column_count >= kPerLane<T> && block.row_count >= kPerLane<T>) {
         if (ahead != 0) {
-            transpose_wide<true>(block, ahead);
+            transpose_large<true>(block, ahead);
         } else {
-            transpose_wide<false>(block, 0);
+            transpose_large<false>(block, 0);
         }
     } else if (block.column_count > 0 && block.row_count > 0) {
         if constexpr (kPerLane<T> > 1) {

@@ -85,6 +85,13 @@ struct Block {
                 row_count - row,
                 column_count - column};
     }
+
+    Block part(int64_t row, int64_t rows_of_it, int64_t column, int64_t columns_of_it) const {
+        Block cut = from(row, column);
+        cut.row_count = rows_of_it;
+        cut.column_count = columns_of_it;
+        return cut;
+    }
 };
 
 template <typename At, typename V, int... L>
