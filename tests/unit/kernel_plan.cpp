@@ -223,6 +223,13 @@ void small_transposes_are_tiled_where_elements_take_long(void **) {
     assert_plan(transpose(1024, 1024, 2).plan(), KernelRoute::Tiles, Id::via_tile_2, 16);
 }
 
+// Boxes are as good where rows of tiles begin and end within lines.
+void large_elements_are_tiled_where_steps_keep_to_lines(void **) {
+    assert_plan(transpose(4096, 4096, 8).plan(), KernelRoute::Tiles, Id::via_tile_8, 16);
+    assert_plan(transpose(4096, 4096, 16).plan(), KernelRoute::Tiles, Id::via_tile_16, 16);
+    assert_plan(transpose(4098, 4098, 8).plan(), KernelRoute::Box, Id::via_box_8, 8);
+}
+
 // Where src is fast along another axis than dst, a thread's elements are neighbours in src.
 void threads_walk_where_src_moves_least(void **) {
     Shape shape;
@@ -442,6 +449,7 @@ int main() {
         cmocka_unit_test(runs_of_dst_are_cut_at_sectors),
         cmocka_unit_test(small_copies_are_done_element_by_element),
         cmocka_unit_test(small_transposes_are_tiled_where_elements_take_long),
+        cmocka_unit_test(large_elements_are_tiled_where_steps_keep_to_lines),
         cmocka_unit_test(threads_walk_where_src_moves_least),
         cmocka_unit_test(stores_to_another_device_begin_at_sectors),
         cmocka_unit_test(boxes_are_chosen_by_what_they_store_to_another_device),

@@ -145,6 +145,26 @@ bool is_used_well(const Choice &choice, const Run &a, const Run &b, int64_t tile
            kLeastUse * static_cast<double>(tiles) * static_cast<double>(room);
 }
 
+// Returns whether all steps but those between neighbours keep to whole lines of the cache.
+bool keeps_to_lines(const Shape &shape) {
+    constexpr uint64_t kLine = 128;
+    uint64_t all = shape.dst | shape.src;
+    for (int32_t i = 0; i < shape.ndim; ++i) {
+        for (const int64_t step : {shape.axes[i].dst_step, shape.axes[i].src_step}) {
+            all |= std::abs(step) == shape.element ? 0 : static_cast<uint64_t>(step);
+        }
+    }
+    return all % kLine == 0;
+}
+
+// Large elements move faster by whole lines: fewer of them make up a row of a tile.
+KernelRates rates_of(const Shape &shape, const Choice &choice) {
+    constexpr double kByLines = 1.14;
+    KernelRates rates = choice.rates;
+    rates.bytes *= choice.element >= 8 && keeps_to_lines(shape) ? kByLines : 1;
+    return rates;
+}
+
 bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, Taken taken, KernelPlan *plan) {
     TileParams &params = plan->params.tile;
     const int64_t per_word = 16 / choice.element;
@@ -168,7 +188,7 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     plan->blocks = static_cast<uint32_t>(tiles);
     plan->element = choice.element;
     plan->word = 16;
-    plan->cost = cost_of_blocks(shape, plan->blocks, choice.rates);
+    plan->cost = cost_of_blocks(shape, plan->blocks, rates_of(shape, choice));
     return true;
 }
 
