@@ -261,7 +261,7 @@ VIA_SCALAR To saturated(Float value) {
     constexpr To kLeast = is_signed ? static_cast<To>(-kMost - 1) : static_cast<To>(0);
     if constexpr (kBits <= FloatBits<Float>::kMantissa + 1) {  // both limits are floats
         constexpr auto most = static_cast<Float>(kMost);
-        const Float number = value == value ? value : Float{0};
+        const Float number = value == value ? value : Float{0};  // NOLINT(misc-redundant-expression): not of NaN
         const Float above = number > static_cast<Float>(kLeast) ? number : static_cast<Float>(kLeast);
         const Float inside = above < most ? above : most;
         using Step = typename IntStep<(kBits < 32 || (kBits == 32 && is_signed))>::Type;
