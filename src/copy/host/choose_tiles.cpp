@@ -118,7 +118,7 @@ bool moves_channels(const Plan &plan, const Sides &sides) {
 }
 
 // Whether registers transpose vectors into whole lines of dst, which then are not put together in a scratch. The
-// second-level cache has to hold them beside each other: the processor brings them there to write them.
+// second-level cache has to hold them at the same time: the processor brings them there to write them.
 bool writes_lines(const Plan &plan, const Sides &sides) {
     constexpr int64_t kLeastRowBytes = 8 * kLineBytes;
     constexpr int64_t kLeastColumnBytes = 2 * kLineBytes;
