@@ -210,12 +210,13 @@ int64_t bytes_of_run(const Shape &shape, const KernelPlan &plan) {
 }  // namespace
 
 double cost_of_crossing(FarSide side, double stored, double loaded) {
-    constexpr double kFirstLoad = 1.5;  // until it arrives
+    constexpr double kPushStart = 5.2;  // until the first store has arrived, and the last
+    constexpr double kPullStart = 7.3;  // until loads have been there and back
     switch (side) {
         case FarSide::Dst:
-            return stored * kSectorBytes / kPushedBytes;
+            return kPushStart + stored * kSectorBytes / kPushedBytes;
         case FarSide::Src:
-            return kFirstLoad + loaded * kSectorBytes / kPulledBytes;
+            return kPullStart + loaded * kSectorBytes / kPulledBytes;
         default:
             return 0;
     }

@@ -33,7 +33,7 @@ double cost_of_elements(const Shape &shape, const ElementsWalk &walk);
 constexpr double kPushedBytes = 3.25e5;  // that kernels store
 constexpr double kPulledBytes = 3.2e5;   // that they load, in sectors
 
-// Returns what the sectors take that the far side stores, or that are loaded from it.
+// Returns what a kernel takes for the sectors that the far side stores, or that are loaded from it.
 double cost_of_crossing(FarSide side, double stored, double loaded);
 
 // Returns the cost of a plan, and across a link.

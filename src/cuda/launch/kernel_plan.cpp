@@ -137,7 +137,10 @@ static const char *route_name(KernelRoute route) {
 static double least_cost(const Shape &shape) {
     constexpr double kStart = 4;
     constexpr double kBytes = 2.1e6;  // of dst per microsecond
-    return kStart + static_cast<double>(shape.nbytes) / (shape.far_side == FarSide::None ? kBytes : kPushedBytes);
+    const auto nbytes = static_cast<double>(shape.nbytes);
+    return shape.far_side == FarSide::None
+               ? kStart + nbytes / kBytes
+               : cost_of_crossing(shape.far_side, nbytes / kSectorBytes, nbytes / kSectorBytes);
 }
 
 static void keep_better(const Shape &shape, const KernelPlan &plan, KernelPlan *best) {

@@ -60,6 +60,9 @@ double sectors_of_end(const BoxTile &box) {
     return 0.5 + kElement * static_cast<double>(box.word / box.shape->element - 1);
 }
 
+// Returns how long blocks wait for a tile across a link before they store it.
+double wait_of(FarSide side) { return side == FarSide::Src ? 8 : side == FarSide::Dst ? 1 : 0; }
+
 // Estimates microseconds. Counts tiles cut short at the ends as whole ones.
 double cost_of(const BoxTile &box) {
     const BoxParams &params = box.params;
@@ -76,8 +79,10 @@ double cost_of(const BoxTile &box) {
     const double entries = params.src_rows.count + params.columns.count + params.dst_rows.count;
     const double within = kStart + entries * kEntry +
                           combine({params.tiles * memory, params.tiles * cycles * kCycle / busy, turns * kTurn});
-    return std::max(within, cost_of_crossing(box.shape->far_side, params.tiles * (stored + parts * sectors_of_end(box)),
-                                             params.tiles * loaded));
+    return std::max(
+        within, wait_of(box.shape->far_side) + cost_of_crossing(box.shape->far_side,
+                                                                params.tiles * (stored + parts * sectors_of_end(box)),
+                                                                params.tiles * loaded));
 }
 
 }  // namespace
