@@ -57,7 +57,8 @@ double count_parts(const BoxTile &box) {
 // word that lies partly outside.
 double sectors_of_end(const BoxTile &box) {
     constexpr double kElement = 0.4;
-    return 0.5 + kElement * static_cast<double>(box.word / box.shape->element - 1);
+    const int64_t others = box.word / box.shape->element - 1;
+    return 0.5 + kElement * static_cast<double>(others);
 }
 
 // Returns how long blocks wait for a tile across a link before they store it.
@@ -74,7 +75,8 @@ double cost_of(const BoxTile &box) {
     const double parts = count_parts(box);
     const double memory = (stored * kStored + loaded * kLoaded) * memory_share(*box.shape) + parts * kPart;
     const double busy = std::min(1.0, params.tiles / 132.0);  // multiprocessors
-    const double cycles = kTileCycles + AnyBox::kThreads / 32 * box.store_turns * box_store_cycles(box);
+    constexpr int32_t kWarps = AnyBox::kThreads / 32;
+    const double cycles = kTileCycles + kWarps * box.store_turns * box_store_cycles(box);
     const double turns = static_cast<double>(divide_up(params.tiles, kBlocks));
     const double entries = params.src_rows.count + params.columns.count + params.dst_rows.count;
     const double within = kStart + entries * kEntry +
@@ -104,7 +106,8 @@ static bool begins_anywhere(const Shape &shape, int64_t bytes) {
 // Returns the bytes of runs. Their product is that of the tile's bytes and an element's. Those of dst are stored by
 // whole warps, and have what a tile leaves to the next one.
 TileTarget target_of(const Shape &shape, const BoxKind &kind) {
-    const auto room = static_cast<double>(AnyBox::kBytes / kind.part * 7 / 8 * shape.element);
+    const int64_t bytes = AnyBox::kBytes / kind.part * 7 / 8 * shape.element;
+    const auto room = static_cast<double>(bytes);
     const double ratio = static_cast<double>(kind.dst) / static_cast<double>(kind.src);
     const auto whole = [](double bytes, int64_t unit) {
         return std::max<int64_t>(static_cast<int64_t>(bytes) / unit * unit, unit);
