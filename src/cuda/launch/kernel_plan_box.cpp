@@ -106,8 +106,8 @@ static bool begins_anywhere(const Shape &shape, int64_t bytes) {
 // Returns the bytes of runs. Their product is that of the tile's bytes and an element's. Those of dst are stored by
 // whole warps, and have what a tile leaves to the next one.
 TileTarget target_of(const Shape &shape, const BoxKind &kind) {
-    const int64_t bytes = AnyBox::kBytes / kind.part * 7 / 8 * shape.element;
-    const auto room = static_cast<double>(bytes);
+    const int64_t all = AnyBox::kBytes / kind.part * 7 / 8 * shape.element;
+    const auto room = static_cast<double>(all);
     const double ratio = static_cast<double>(kind.dst) / static_cast<double>(kind.src);
     const auto whole = [](double bytes, int64_t unit) {
         return std::max<int64_t>(static_cast<int64_t>(bytes) / unit * unit, unit);
