@@ -72,7 +72,8 @@ int64_t choose_gap(Bytes *bytes) { return bytes->flag() ? bytes->between(0, 70) 
 
 // Distances of lines that compete for the sets of a cache, or any.
 int64_t choose_pitch(Bytes *bytes, int64_t nbytes) {
-    return bytes->between(0, 3) == 0 ? (nbytes / 512 + 1) * 512 : nbytes + choose_gap(bytes);
+    return bytes->between(0, 3) == 0 ? (nbytes / via::kLineConflict + 1) * via::kLineConflict
+                                     : nbytes + choose_gap(bytes);
 }
 
 // Runs of any length, with gaps between them in dst.

@@ -1,6 +1,7 @@
 // Every instruction set's kernels do what a naive loop does, at every size around their vectors' sizes.
 #include "copy/host/elements.hpp"
 #include "copy/host/host_kernels.hpp"
+#include "copy/plan/cache_sizes.hpp"
 #include "copy_support.hpp"
 
 namespace {
@@ -144,8 +145,9 @@ void check_lines(const via::SimdKernels &kernels, int index, Random *random) {
     const int64_t rows = random->between(1, 1200 / item);
     const int64_t inner = random->chance(2) ? random->between(2, 9) : 1;
     const int64_t columns = inner * random->between(1, 300 / (item * inner) + 1);
-    const int64_t dst_step = (rows * item / 512 + 1) * 512;
-    const int64_t src_step = random->chance(2) ? columns * item : (columns * item / 512 + 1) * 512;
+    const auto whole = [](int64_t nbytes) { return (nbytes / via::kLineConflict + 1) * via::kLineConflict; };
+    const int64_t dst_step = whole(rows * item);
+    const int64_t src_step = random->chance(2) ? columns * item : whole(columns * item);
     const bool forward = random->chance(2);
     const via::Axis axes[] = {{rows, item, forward ? src_step : -src_step},
                               {inner > 1 ? inner : columns, dst_step, item},

@@ -158,11 +158,10 @@ static void try_tiles(const Shape &shape, KernelPlan *plan) {
     if (shape.far_side != FarSide::None || shape.nbytes < kLeastBytes || plan->cost <= least_cost(shape)) {
         return;
     }
-    plan->cost /= kMargin;
-    for (const auto plan_some : {plan_aligned_tiles, plan_loose_tiles}) {
-        if (KernelPlan tiles; plan_some(shape, &tiles)) {
-            keep_better(shape, tiles, plan);
-        }
+    KernelPlan tiles;
+    const bool can_tile = plan_aligned_tiles(shape, &tiles) || plan_loose_tiles(shape, &tiles);
+    if (can_tile && tiles.cost * kMargin < plan->cost) {
+        *plan = tiles;
     }
 }
 

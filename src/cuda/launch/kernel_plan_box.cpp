@@ -62,7 +62,18 @@ double sectors_of_end(const BoxTile &box) {
 }
 
 // Returns how long blocks wait for a tile across a link before they store it.
-double wait_of(FarSide side) { return side == FarSide::Src ? 8 : side == FarSide::Dst ? 1 : 0; }
+double wait_of(FarSide side) {
+    constexpr double kPulled = 8;
+    constexpr double kPushed = 1;
+    switch (side) {
+        case FarSide::Src:
+            return kPulled;
+        case FarSide::Dst:
+            return kPushed;
+        default:
+            return 0;
+    }
+}
 
 // Estimates microseconds. Counts tiles cut short at the ends as whole ones.
 double cost_of(const BoxTile &box) {
