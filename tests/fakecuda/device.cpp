@@ -91,6 +91,7 @@ void start(Driver &state, unsigned int flags) {
     }
     state.process = getpid();
     state.initialised = true;
+    watch_exit();
 }
 
 void copy_text(char *into, int capacity, const char *text) {

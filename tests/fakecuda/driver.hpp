@@ -220,6 +220,9 @@ void read_environment(Driver &state);
 // Registers the kernels of the library, which every module has.
 void add_library_kernels(Driver &state);
 
+// From now on, aborts a process that exits while a module is being loaded. The real driver crashes then.
+void watch_exit();
+
 }  // namespace fake
 
 #endif

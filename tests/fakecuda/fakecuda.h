@@ -39,7 +39,8 @@ typedef enum fake_setting {
     FAKE_LOAD_UNSAFE = 13,   /**< 1: a capture forbids loading modules, as it may with eager loading: 0 */
     FAKE_PAGE_TABLES = 14,   /**< 1: devices walk the host's page tables: 0; VIADUCT_FAKECUDA_PAGE_TABLES */
     FAKE_REVERSED = 15,      /**< 1: devices are numbered the other way round: 0; VIADUCT_FAKECUDA_REVERSED */
-    FAKE_SETTING_COUNT = 16
+    FAKE_LOAD_TIME = 16,     /**< milliseconds that loading a module takes: 0 */
+    FAKE_SETTING_COUNT = 17
 } fake_setting;
 
 /** Kinds of objects that can be alive. */

@@ -1,6 +1,13 @@
 // Modules, and launches of the kernels: those of the library and what a test has registered. Every sound image holds
 // all of them.
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "capture.hpp"
 #include "memory.hpp"
@@ -51,6 +58,27 @@ std::shared_ptr<Module> add_module(Driver &state, bool library, bool sound) {
     return made;
 }
 
+std::atomic<int> loads{0};
+
+void end_if_a_module_is_loading() {
+    if (loads.load() > 0 && driver().process == getpid()) {
+        std::fprintf(stderr, "fake driver: the process exits while a module is being loaded\n");
+        std::abort();
+    }
+}
+
+void take_load_time(Call &call) {
+    const auto time = std::chrono::milliseconds(call.state().setting(FAKE_LOAD_TIME));
+    if (time.count() == 0) {
+        return;
+    }
+    ++loads;
+    call.lock().unlock();
+    std::this_thread::sleep_for(time);
+    call.lock().lock();
+    --loads;
+}
+
 void load_module(Call &call, CUmodule *out, const void *image) {
     const auto context = call.context();
     require(out != nullptr && image != nullptr);
@@ -61,6 +89,7 @@ void load_module(Call &call, CUmodule *out, const void *image) {
         call.unsafe();
     }
     call.wait_for_context(context);
+    take_load_time(call);
     *out = add_module(call.state(), false, true)->handle;
 }
 
@@ -221,6 +250,12 @@ CUmodule module_handle(CUlibrary library) { return reinterpret_cast<CUmodule>(li
 CUfunction function_handle(CUkernel kernel) { return reinterpret_cast<CUfunction>(kernel); }
 
 }  // namespace
+
+void watch_exit() {
+    static const bool watched = std::atexit(end_if_a_module_is_loading) == 0;
+    (void)watched;
+}
+
 }  // namespace fake
 
 using namespace fake;

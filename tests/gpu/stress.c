@@ -109,7 +109,26 @@ static void exit_with_device_arrays(void) {
     exit_in_the_middle(actions_until_exit, LENGTH(actions_until_exit));
 }
 
-static const scene scenes[] = {SCENE(exit_with_device_arrays)};
+static void *load_kernels(void *unused) {
+    (void)unused;
+    (void)!via_cuda_warmup(0); /* fails once the process is exiting */
+    return NULL;
+}
+
+/* Pauses for anything up to what loading takes. */
+static void exit_while_kernels_load(void) {
+    pthread_t loader;
+    via_stream *stream = NULL;
+    if (on_fake_driver()) {
+        fake(fake_set)(FAKE_LOAD_TIME, 50);
+    }
+    expect(via_stream_create(0, &stream) == VIA_OK);
+    expect(pthread_create(&loader, NULL, load_kernels, NULL) == 0);
+    usleep((useconds_t)getpid() * 7919u % 40000u);
+    exit(0);
+}
+
+static const scene scenes[] = {SCENE(exit_with_device_arrays), SCENE(exit_while_kernels_load)};
 
 static int nothing_is_left(void *context) {
     const via_stats_info stats = stats_now();
@@ -134,6 +153,13 @@ static void a_program_may_end_while_its_threads_are_at_it(void **state) {
     expect_exits("exit_with_device_arrays");
 }
 
+static void a_program_may_end_while_its_kernels_are_loaded(void **state) {
+    (void)state;
+    need_kernels();
+    skip_where_all_must_be_freed();
+    expect_exits("exit_while_kernels_load");
+}
+
 int main(int count, char **arguments) {
     if (count > 1) {
         return play_named(count, arguments, scenes, LENGTH(scenes)) == 0 ? 0 : 2;
@@ -141,6 +167,7 @@ int main(int count, char **arguments) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(whatever_threads_do_at_once_each_owner_is_reported_once),
         GPU_TEST(a_program_may_end_while_its_threads_are_at_it),
+        GPU_TEST(a_program_may_end_while_its_kernels_are_loaded),
     };
     return run_gpu_tests(tests);
 }
