@@ -71,9 +71,9 @@ struct LooseLoad {
     VIA_DEVICE uint32_t bytes() const { return past() != 0 ? 32 : 16; }
 };
 
-// Issues all of them before the first is used.
-template <int kElement, uint32_t kCount>
-VIA_DEVICE void load_loose(const Extent &extent, const LooseLoad (&loads)[kCount], Words<16> *out_words) {
+// Returns whether all whole sixteens that hold what is wanted are of the extent.
+template <uint32_t kCount>
+VIA_DEVICE bool holds_all(const Extent &extent, const LooseLoad (&loads)[kCount]) {
     bool inside = true;
     VIA_UNROLL
     for (uint32_t i = 0; i < kCount; ++i) {
@@ -81,6 +81,14 @@ VIA_DEVICE void load_loose(const Extent &extent, const LooseLoad (&loads)[kCount
         const bool idle = !loads[i].wanted;
         inside = inside && (held || idle);
     }
+    return inside;
+}
+
+// Issues all of them before the first is used. `inside` says that they are known to be of the extent.
+template <int kElement, uint32_t kCount>
+VIA_DEVICE void load_loose(const Extent &extent, const LooseLoad (&loads)[kCount], Words<16> *out_words,
+                           bool inside = false) {
+    inside = inside || holds_all(extent, loads);
     Words<16> low[kCount];
     Words<16> high[kCount];
     VIA_UNROLL

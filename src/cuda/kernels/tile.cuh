@@ -81,6 +81,11 @@ struct TileParams {
     Extent extent;              // of src
     Divisor<uint32_t> a_words;  // sixteens of a tile along a
     Divisor<uint32_t> b_words;  // and along b
+    // Of loose tiles:
+    Divisor<uint32_t> stored_words;  // sixteens that a tile stores of each of its rows
+    Divisor<uint32_t> a_inner;       // indices of a for each of its last axis
+    int64_t a_low;                   // the lowest and the highest offset in src
+    int64_t a_high;                  // of those
     int32_t outer_ndim;
     Run a;
     Run b;
@@ -90,11 +95,21 @@ struct TileParams {
 // Transposes one tile. Loose: runs of either side may begin and end anywhere. Otherwise each begins at a multiple of
 // sixteen bytes, and has whole sixteens. A tile is made of squares, whose rows and columns are sixteens. A thread
 // transposes one or more squares, or one of kParts of its rows: half a square of bytes takes half the registers.
-template <int kElement, bool kLoose, uint32_t kBlockThreads, uint32_t kSquares, uint32_t kParts>
+//
+// kAtOnce rows are loaded at once. Each takes the registers of two sixteens where tiles are loose, and a multiprocessor
+// runs the fewer threads. Copies that are small, or whose elements are, take the time of their instructions, which many
+// threads hide best. Large ones take that of the memory, and want more bytes on their way. kResident threads are to run
+// on a multiprocessor at once.
+template <int kElement, bool kLoose, uint32_t kBlockThreads, uint32_t kSquares, uint32_t kParts,
+          uint32_t kAtOnce = 16 / kElement / kParts, uint32_t kResident = 0>
 struct Tile {
     using Params = TileParams;
     static constexpr uint32_t kThreads = kBlockThreads;
-    static constexpr uint32_t kLeastBlocks = kLoose ? 768 / kThreads : 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    static constexpr uint32_t kLeastBlocks = (kResident < 768 ? kResident : 768) / kThreads;
+#else
+    static constexpr uint32_t kLeastBlocks = kResident / kThreads;
+#endif
     static constexpr uint32_t kPerWord = 16 / kElement;
     static constexpr uint32_t kRows = kPerWord / kParts;  // that a thread has of a square
     static constexpr uint32_t kSquaresPerBlock = kThreads * kSquares / kParts;
@@ -124,9 +139,32 @@ struct Tile {
         uint32_t a_begin;  // that it holds
         uint32_t b_begin;
         uint32_t pitch;  // sixteens
+        bool inside;     // all that a loose tile loads is known to be of the source
     };
 
     VIA_DEVICE static uint32_t stored_words(const Params &params) { return params.a_words.divisor - kEarlier; }
+
+    // Returns the rows that the tile has in dst.
+    VIA_DEVICE static uint32_t rows_of(const Params &params, const Place &place) {
+        const uint32_t most = params.b_words.divisor * kPerWord;
+        const uint32_t left = params.b.count - place.b_begin;
+        return left < most ? left : most;
+    }
+
+    // Takes the inner axes of a as whole ones.
+    VIA_DEVICE static bool is_inside(const Params &params, const Place &place) {
+        const uint32_t end = place.a_begin + params.a_words.divisor * kPerWord;
+        const uint32_t first = static_cast<int32_t>(place.a_begin) < 0 ? 0 : place.a_begin;
+        const uint32_t last = (end < params.a.count ? end : params.a.count) - 1;
+        const int64_t step = params.a.axes[params.a.ndim - 1].step;
+        const int64_t from = static_cast<int64_t>(divide(first, params.a_inner)) * step;
+        const int64_t to = static_cast<int64_t>(divide(last, params.a_inner)) * step;
+        const int64_t low = params.a_low + (from < to ? from : to) - 15;
+        const int64_t high =
+            params.a_high + (from < to ? to : from) + (rows_of(params, place) - 1) / kPerWord * 16 + 32;
+        const uint64_t begin = place.src + uint64_t{place.b_begin} * kElement + static_cast<uint64_t>(low);
+        return holds(params.extent, begin, static_cast<uint64_t>(high - low));
+    }
 
     VIA_DEVICE static Place place_of(const Params &params, uint32_t block) {
         Place place;
@@ -141,6 +179,7 @@ struct Tile {
             place.dst += static_cast<uint64_t>(at * params.outer[i].dst_step);
             place.src += static_cast<uint64_t>(at * params.outer[i].src_step);
         }
+        place.inside = kLoose && kRows > 2 && is_inside(params, place);  // fewer look at each of their loads
         return place;
     }
 
@@ -168,36 +207,46 @@ struct Tile {
         return static_cast<uint64_t>(run.ndim == 1 ? static_cast<int64_t>(begin + i) * run.axes[0].step : list[i]);
     }
 
-    // Finds the address of a sixteen of a row of the tile. Wants nothing outside of the runs or the tile.
-    VIA_DEVICE static LooseLoad load_at(const Params &params, const Place &place, const Shared &shared, uint64_t src,
-                                        uint32_t row, bool there) {
-        const bool wanted = there && place.a_begin + row < params.a.count;
-        return {src + offset_at(params.a, place.a_begin, there ? row : 0, shared.a_src), wanted};
+    // Finds the addresses of neighbouring rows, of those that the tile does not hold too.
+    VIA_DEVICE static void find_rows(const Params &params, const Place &place, const Shared &shared, uint64_t src,
+                                     uint32_t row, uint64_t (&addresses)[kRows]) {
+        if (params.a.ndim == 1) {
+            const auto step = static_cast<uint64_t>(params.a.axes[0].step);
+            const auto index = static_cast<int64_t>(static_cast<int32_t>(place.a_begin + row));
+            const uint64_t first = src + static_cast<uint64_t>(index) * step;
+            VIA_UNROLL
+            for (uint32_t i = 0; i < kRows; ++i) {
+                addresses[i] = first + i * step;
+            }
+        } else {
+            VIA_UNROLL
+            for (uint32_t i = 0; i < kRows; ++i) {
+                addresses[i] = src + static_cast<uint64_t>(shared.a_src[row + i]);
+            }
+        }
     }
 
     VIA_DEVICE static void load_part(const Params &params, const Place &place, const Shared &shared, uint32_t part,
                                      Words<16> (&words)[kRows]) {
         const uint32_t b = place.b_begin + take_digit(&part, params.b_words) * kPerWord;
         const bool there = part < params.a_words.divisor * kParts && b < params.b.count;
-        const uint32_t row = part * kRows;
-        const uint64_t src = place.src + uint64_t{b} * kElement;
-        if constexpr (kLoose) {
-            // Loads as many at once as registers allow.
-            constexpr uint32_t kAtOnce = kRows < 4 ? kRows : 4;
+        const uint32_t row = there ? part * kRows : 0;
+        uint64_t addresses[kRows];
+        find_rows(params, place, shared, place.src + uint64_t{b} * kElement, row, addresses);
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kRows; i += kAtOnce) {
+            LooseLoad loads[kAtOnce];
             VIA_UNROLL
-            for (uint32_t i = 0; i < kRows; i += kAtOnce) {
-                LooseLoad loads[kAtOnce];
+            for (uint32_t k = 0; k < kAtOnce; ++k) {
+                loads[k] = {addresses[i + k], there && place.a_begin + row + i + k < params.a.count};
+            }
+            if constexpr (kLoose) {
+                load_loose<kElement>(params.extent, loads, words + i, place.inside);
+            } else {
                 VIA_UNROLL
                 for (uint32_t k = 0; k < kAtOnce; ++k) {
-                    loads[k] = load_at(params, place, shared, src, row + i + k, there);
+                    words[i + k] = loads[k].wanted ? load_global<Words<16>>(loads[k].address) : Words<16>{};
                 }
-                load_loose<kElement>(params.extent, loads, words + i);
-            }
-        } else {
-            VIA_UNROLL
-            for (uint32_t i = 0; i < kRows; ++i) {
-                const LooseLoad load = load_at(params, place, shared, src, row + i, there);
-                words[i] = load.wanted ? load_global<Words<16>>(load.address) : Words<16>{};
             }
         }
     }
@@ -230,38 +279,99 @@ struct Tile {
         }
     }
 
-    VIA_DEVICE static void store_loose(const Params &params, const Place &place, const Words<16> *row, uint64_t to,
-                                       uint32_t word) {
-        const uint32_t early = static_cast<uint32_t>(to & (kWhole - 1));
-        const uint32_t past = (kWhole - early) & 15;
-        const Words<16> *from = row + word + (kWhole - early) / 16;
-        const uint32_t first = place.a_first - early / kElement + word * kPerWord;
-        const Words<16> words = cut_out<kElement>(from[0], from[past != 0 ? 1 : 0], past);
-        store_near<kElement>(to - early + word * 16, first, params.a.count, words);
+    VIA_DEVICE static const Words<16> *row_of(const Params &params, const Place &place, const Shared &shared,
+                                              uint32_t b) {
+        return shared.words + (b % kPerWord * params.b_words.divisor + b / kPerWord) * place.pitch;
     }
 
-    VIA_DEVICE static void store_one(const Params &params, const Place &place, const Shared &shared, uint32_t number) {
+    VIA_DEVICE static uint64_t address_of(const Params &params, const Place &place, const Shared &shared, uint32_t b) {
+        return place.dst + offset_at(params.b, place.b_begin, b, shared.b_dst) + uint64_t{place.a_first} * kElement;
+    }
+
+    // ------------------------------------------------------------------------------------------------ aligned
+
+    VIA_DEVICE static void store_aligned(const Params &params, const Place &place, const Shared &shared,
+                                         uint32_t number) {
         const uint32_t word = take_digit(&number, params.a_words);
-        const uint32_t b = number;
-        if (b >= params.b_words.divisor * kPerWord || place.b_begin + b >= params.b.count ||
-            word >= stored_words(params)) {
-            return;
+        if (number < rows_of(params, place) && place.a_first + word * kPerWord < params.a.count) {
+            store_global(address_of(params, place, shared, number) + word * 16,
+                         row_of(params, place, shared, number)[word]);
         }
-        const uint32_t slot = b % kPerWord * params.b_words.divisor + b / kPerWord;
-        const Words<16> *row = shared.words + slot * place.pitch;
-        const uint64_t to = place.dst + offset_at(params.b, place.b_begin, b, shared.b_dst) +
-                            static_cast<uint64_t>(static_cast<int64_t>(place.a_first) * kElement);
-        if constexpr (kLoose) {
-            store_loose(params, place, row, to, word);
-        } else if (place.a_first + word * kPerWord < params.a.count) {
-            store_global(to + word * 16, row[word]);
+    }
+
+    // ------------------------------------------------------------------------------------------------ loose
+
+    // A row in dst, from the whole sector that it begins in.
+    struct LooseRow {
+        uint64_t address;
+        uint32_t first;  // of its elements, below 0 if the sector begins before the run
+        uint32_t past;   // of a sixteen in shared memory
+        const Words<16> *from;
+
+        VIA_DEVICE Words<16> word(uint32_t number) const {
+            return cut_out<kElement>(from[number], from[number + (past != 0 ? 1 : 0)], past);
+        }
+    };
+
+    VIA_DEVICE static LooseRow loose_row(const Params &params, const Place &place, const Shared &shared, uint32_t b) {
+        const uint64_t to = address_of(params, place, shared, b);
+        const uint32_t early = static_cast<uint32_t>(to & (kWhole - 1));
+        return {to - early, place.a_first - early / kElement, (kWhole - early) & 15,
+                row_of(params, place, shared, b) + (kWhole - early) / 16};
+    }
+
+    // Stores whole sixteens: each thread the same one of every so many rows. Stores parts too where these are at most
+    // three elements.
+    VIA_DEVICE static void store_whole(const Params &params, const Place &place, const Shared &shared,
+                                       uint32_t thread) {
+        const uint32_t rows = rows_of(params, place);
+        const uint32_t rows_at_once = kThreads / params.stored_words.divisor;
+        uint32_t b = thread;
+        const uint32_t word = take_digit(&b, params.stored_words);
+        const uint32_t end = b < rows_at_once ? rows : 0;
+        VIA_UNROLL_BY(2)
+        for (; b < end; b += rows_at_once) {
+            const LooseRow row = loose_row(params, place, shared, b);
+            const uint32_t first = row.first + word * kPerWord;
+            if constexpr (kElement >= 4) {
+                store_near<kElement>(row.address + word * 16, first, params.a.count, row.word(word));
+            } else if (first < params.a.count && first + kPerWord <= params.a.count) {
+                store_global(row.address + word * 16, row.word(word));
+            }
+        }
+    }
+
+    // Stores the sixteens that runs begin or end in. They are few, but take long: among the others, a warp would wait
+    // for them each time.
+    VIA_DEVICE static void store_ends(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
+        const uint32_t rows = rows_of(params, place);
+        VIA_NO_UNROLL
+        for (uint32_t i = thread; i < 2 * rows; i += kThreads) {
+            const bool at_end = i >= rows;
+            const LooseRow row = loose_row(params, place, shared, at_end ? i - rows : i);
+            const uint32_t before = static_cast<int32_t>(row.first) < 0 ? 0 - row.first : 0;
+            const uint32_t upto = at_end ? params.a.count - row.first : before;
+            const uint32_t word = upto / kPerWord;
+            const bool begun = at_end && before % kPerWord != 0 && word == before / kPerWord;
+            if (upto % kPerWord != 0 && word < stored_words(params) && !begun) {
+                store_near<kElement>(row.address + word * 16, row.first + word * kPerWord, params.a.count,
+                                     row.word(word));
+            }
         }
     }
 
     VIA_DEVICE static void store(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
-        VIA_UNROLL_BY(4)
-        for (uint32_t i = 0; i < kSquares * kRows; ++i) {
-            store_one(params, place, shared, thread + i * kThreads);
+        if constexpr (kLoose) {
+            store_whole(params, place, shared, thread);
+            if (kElement < 4 &&
+                (place.a_first == 0 || place.a_first + stored_words(params) * kPerWord >= params.a.count)) {
+                store_ends(params, place, shared, thread);
+            }
+        } else {
+            VIA_UNROLL_BY(4)
+            for (uint32_t i = 0; i < kSquares * kRows; ++i) {
+                store_aligned(params, place, shared, thread + i * kThreads);
+            }
         }
     }
 
@@ -283,13 +393,14 @@ struct Tile {
 }  // namespace via::kernels
 
 // The kernels, named after the bytes of an element.
-#define VIA_TILE_KERNELS(KERNEL)                       \
-    KERNEL(via_tile_1, Tile<1, false, 256, 1, 2>)      \
-    KERNEL(via_tile_2, Tile<2, false, 256, 1, 1>)      \
-    KERNEL(via_tile_4, Tile<4, false, 256, 1, 1>)      \
-    KERNEL(via_tile_8, Tile<8, false, 256, 2, 1>)      \
-    KERNEL(via_tile_16, Tile<16, false, 256, 4, 1>)    \
-    KERNEL(via_tile_loose_1, Tile<1, true, 256, 1, 2>) \
-    KERNEL(via_tile_loose_2, Tile<2, true, 256, 1, 2>) \
-    KERNEL(via_tile_loose_4, Tile<4, true, 128, 1, 1>) \
-    KERNEL(via_tile_loose_8, Tile<8, true, 256, 1, 1>)
+#define VIA_TILE_KERNELS(KERNEL)                                \
+    KERNEL(via_tile_1, Tile<1, false, 256, 1, 2>)               \
+    KERNEL(via_tile_2, Tile<2, false, 512, 1, 2>)               \
+    KERNEL(via_tile_4, Tile<4, false, 256, 1, 1>)               \
+    KERNEL(via_tile_8, Tile<8, false, 256, 2, 1>)               \
+    KERNEL(via_tile_16, Tile<16, false, 256, 4, 1>)             \
+    KERNEL(via_tile_loose_1, Tile<1, true, 256, 1, 4, 2, 1536>) \
+    KERNEL(via_tile_loose_2, Tile<2, true, 256, 1, 2, 2, 1536>) \
+    KERNEL(via_tile_loose_4, Tile<4, true, 128, 1, 1, 4, 768>)  \
+    KERNEL(via_tile_small_4, Tile<4, true, 128, 1, 1, 2, 1536>) \
+    KERNEL(via_tile_loose_8, Tile<8, true, 256, 1, 1, 2, 768>)

@@ -90,18 +90,28 @@ struct Choice {
 };
 
 using AnyTile = kernels::Tile<16, false, 256, 4, 1>;
-constexpr int32_t kOfSmall = kernels::Tile<2, true, 256, 1, 2>::kEarlier;
-constexpr int32_t kOfLarge = kernels::Tile<8, true, 256, 1, 1>::kEarlier;
+constexpr int32_t kOfSmall = kernels::Tile<2, true, 256, 1, 2, 2, 1536>::kEarlier;
+constexpr int32_t kOfLarge = kernels::Tile<8, true, 256, 1, 1, 2, 768>::kEarlier;
 
 constexpr Choice kAligned[] = {{Id::via_tile_1, 1, 8, 16, 0, {4, 1.8e6, 1e-3}},
-                               {Id::via_tile_2, 2, 16, 16, 0, {4, 1.9e6, 8.9e-3}},
+                               {Id::via_tile_2, 2, 16, 16, 0, {3.5, 1.9e6, 6e-3}},
                                {Id::via_tile_4, 4, 16, 16, 0, {3.5, 2e6, 6.1e-3}},
                                {Id::via_tile_8, 8, 32, 16, 0, {3.5, 1.7e6, 4e-3}},
                                {Id::via_tile_16, 16, 32, 32, 0, {4.5, 1.8e6, 5.1e-3}}};
-constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 16, 8, kOfSmall, {6, 1.5e6, 20e-3}},
-                             {Id::via_tile_loose_2, 2, 16, 8, kOfSmall, {6, 1.7e6, 9.4e-3}},
-                             {Id::via_tile_loose_4, 4, 16, 8, kOfLarge, {6, 1.7e6, 3.5e-3}},
+constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 8, 8, kOfSmall, {6, 1.4e6, 8e-3}},
+                             {Id::via_tile_loose_2, 2, 16, 8, kOfSmall, {6, 1.6e6, 7e-3}},
+                             {Id::via_tile_loose_4, 4, 16, 8, kOfLarge, {6, 1.65e6, 2.5e-3}},
                              {Id::via_tile_loose_8, 8, 32, 8, kOfLarge, {5, 1.7e6, 3.1e-3}}};
+constexpr Choice kSmallLoose4 = {Id::via_tile_small_4, 4, 16, 8, kOfLarge, {6, 1.7e6, 2e-3}};
+
+const Choice &choice_of(const Shape &shape, bool aligned) {
+    constexpr int64_t kMostSmall = int64_t{40} << 20;  // that are faster with many threads
+    const auto index = std::countr_zero(static_cast<uint32_t>(shape.element));
+    if (aligned) {
+        return kAligned[index];
+    }
+    return shape.element == 4 && shape.nbytes <= kMostSmall ? kSmallLoose4 : kLoose[index];
+}
 
 // Sizes the tiles. If one run is short, or ends soon after a tile, the other one is longer. The kernel's lists of
 // offsets are the limit.
@@ -120,6 +130,20 @@ void cut(const Choice &choice, const Run &a, const Run &b, TileParams *params) {
     }
     params->a_words = kernels::make_divisor<uint32_t>(a_words);
     params->b_words = kernels::make_divisor<uint32_t>(b_words);
+    params->stored_words = kernels::make_divisor<uint32_t>(a_words - choice.earlier);
+}
+
+// Bounds the offsets of a in src, but for its last axis.
+void bound_inner(const Shape &shape, const Run &a, TileParams *params) {
+    int64_t count = 1;
+    params->a_low = params->a_high = 0;
+    for (int32_t i = 0; i + 1 < a.ndim; ++i) {
+        const Axis &axis = shape.axes[a.axes[i]];
+        const int64_t reach = (axis.extent - 1) * axis.src_step;
+        (reach < 0 ? params->a_low : params->a_high) += reach;
+        count *= axis.extent;
+    }
+    params->a_inner = kernels::make_divisor<uint32_t>(count);
 }
 
 bool fill_run(const Shape &shape, const Run &run, int64_t tiles, TileParams::Run *out) {
@@ -169,6 +193,7 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     TileParams &params = plan->params.tile;
     const int64_t per_word = 16 / choice.element;
     cut(choice, a, b, &params);
+    bound_inner(shape, a, &params);
     params.dst = shape.dst;
     params.src = shape.src;
     params.extent = shape.extent;
@@ -215,9 +240,7 @@ bool plan_tiles(const Shape &given, bool aligned, KernelPlan *plan) {
     take(shape, 0, &a, &taken);
     take(shape, source_axis, &b, &taken);
     extend_both(shape, &a, &b, &taken);
-    const auto index = std::countr_zero(static_cast<uint32_t>(shape.element));
-    return is_aligned(shape, a, b, taken) == aligned &&
-           fill(shape, aligned ? kAligned[index] : kLoose[index], a, b, taken, plan);
+    return is_aligned(shape, a, b, taken) == aligned && fill(shape, choice_of(shape, aligned), a, b, taken, plan);
 }
 
 }  // namespace
