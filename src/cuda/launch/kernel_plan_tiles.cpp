@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 
 #include "cuda/launch/kernel_cost.hpp"
@@ -113,9 +114,15 @@ const Choice &choice_of(const Shape &shape, bool aligned) {
     return shape.element == 4 && shape.nbytes <= kMostSmall ? kSmallLoose4 : kLoose[index];
 }
 
-// Sizes the tiles. If one run is short, or ends soon after a tile, the other one is longer. The kernel's lists of
-// offsets are the limit.
-void cut(const Choice &choice, const Run &a, const Run &b, TileParams *params) {
+// Sixteens of a tile along both runs.
+struct Cut {
+    int64_t a_words;
+    int64_t b_words;
+};
+
+// Cuts b into equal parts of at most so many sixteens. If one run is short, or ends soon after a tile, the other one is
+// longer. The kernel's lists of offsets are the limit.
+Cut cut_by(const Choice &choice, const Run &a, const Run &b, int64_t b_wanted) {
     const int64_t per_word = 16 / choice.element;
     const int64_t squares = choice.a_words * choice.b_words;
     const int64_t unit = choice.earlier > 0 ? 2 : 1;  // loose tiles have whole sectors
@@ -123,14 +130,44 @@ void cut(const Choice &choice, const Run &a, const Run &b, TileParams *params) {
     const int64_t b_all = divide_up(b.count, per_word);
     const int64_t a_most = a.ndim > 1 ? AnyTile::kMostListedA / per_word : squares;
     const int64_t b_most = b.ndim > 1 ? AnyTile::kMostListedB / per_word : squares;
-    int64_t b_words = divide_up(b_all, divide_up(b_all, choice.b_words));
+    const int64_t b_words = divide_up(b_all, divide_up(b_all, b_wanted));
     const int64_t a_words = std::min({squares / b_words / unit * unit, a_all, a_most});
-    if (a_words < choice.a_words) {
-        b_words = std::min({squares / a_words, b_all, b_most});
+    return {a_words, a_words < choice.a_words ? std::min({squares / a_words, b_all, b_most}) : b_words};
+}
+
+// Returns the tiles along a run. Rows of loose tiles may begin a sector's rest before the run.
+int64_t tiles_along_a(const Choice &choice, const Run &a, int64_t a_words) {
+    const int64_t per_word = 16 / choice.element;
+    const int64_t before = choice.earlier > 0 ? choice.earlier * per_word - 1 : 0;
+    return divide_up(a.count + before, (a_words - choice.earlier) * per_word);
+}
+
+int64_t tiles_along_b(const Choice &choice, const Run &b, int64_t b_words) {
+    return divide_up(b.count, b_words * (16 / choice.element));
+}
+
+// Estimates the work of a loose cut: its tiles, and the sectors that short rows of tiles share with others.
+double work_of(const Choice &choice, const Run &a, const Run &b, const Cut &cut) {
+    const auto tiles =
+        static_cast<double>(tiles_along_a(choice, a, cut.a_words) * tiles_along_b(choice, b, cut.b_words));
+    return tiles * (1 + 1.0 / static_cast<double>(cut.b_words)) *
+           (1 + 0.5 / static_cast<double>(cut.a_words - choice.earlier));
+}
+
+// Sizes the tiles: as the kernel likes it, or so that clearly fewer loose ones do.
+Cut cut(const Choice &choice, const Run &a, const Run &b) {
+    constexpr double kClearly = 0.87;
+    Cut best = cut_by(choice, a, b, choice.b_words);
+    double least = choice.earlier > 0 ? kClearly * work_of(choice, a, b, best) : 0;
+    for (const int64_t b_wanted : {3, 4, 5, 6, 7, 10, 12, 14, 16}) {
+        const Cut other = cut_by(choice, a, b, b_wanted);
+        const double work = other.a_words > choice.earlier ? work_of(choice, a, b, other) : INFINITY;
+        if (work < least) {
+            least = work;
+            best = other;
+        }
     }
-    params->a_words = kernels::make_divisor<uint32_t>(a_words);
-    params->b_words = kernels::make_divisor<uint32_t>(b_words);
-    params->stored_words = kernels::make_divisor<uint32_t>(a_words - choice.earlier);
+    return best;
 }
 
 // Bounds the offsets of a in src, but for its last axis.
@@ -192,17 +229,18 @@ KernelRates rates_of(const Shape &shape, const Choice &choice) {
 bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, Taken taken, KernelPlan *plan) {
     TileParams &params = plan->params.tile;
     const int64_t per_word = 16 / choice.element;
-    cut(choice, a, b, &params);
+    const Cut size = cut(choice, a, b);
+    params.a_words = kernels::make_divisor<uint32_t>(size.a_words);
+    params.b_words = kernels::make_divisor<uint32_t>(size.b_words);
+    params.stored_words = kernels::make_divisor<uint32_t>(size.a_words - choice.earlier);
     bound_inner(shape, a, &params);
     params.dst = shape.dst;
     params.src = shape.src;
     params.extent = shape.extent;
-    plan->tile[0] = (int64_t{params.a_words.divisor} - choice.earlier) * per_word;
-    plan->tile[1] = int64_t{params.b_words.divisor} * per_word;
-    // Rows of loose tiles may begin a sector's rest before the run.
-    const int64_t before = choice.earlier > 0 ? choice.earlier * per_word - 1 : 0;
-    const int64_t a_tiles = divide_up(a.count + before, plan->tile[0]);
-    const int64_t b_tiles = divide_up(b.count, plan->tile[1]);
+    plan->tile[0] = (size.a_words - choice.earlier) * per_word;
+    plan->tile[1] = size.b_words * per_word;
+    const int64_t a_tiles = tiles_along_a(choice, a, size.a_words);
+    const int64_t b_tiles = tiles_along_b(choice, b, size.b_words);
     int64_t tiles = a_tiles * b_tiles;
     if (!is_used_well(choice, a, b, tiles) || !fits_index(tiles) || !fill_run(shape, a, a_tiles, &params.a) ||
         !fill_run(shape, b, b_tiles, &params.b) || !fill_outer(shape, taken, &params, &tiles)) {
