@@ -107,6 +107,15 @@ void a_run_that_ends_soon_behind_a_tile_is_cut_evenly(void **) {
     assert_int_equal(plan.params.tile.a_words.divisor, 128 / 6 / 2 * 2);
 }
 
+// 118 bytes and the rest of a sixteen before them are more than a tile's 112, and would leave a second one nearly
+// empty.
+void a_run_that_is_little_longer_than_a_tile_has_one(void **) {
+    const KernelPlan plan = transpose(118, 142922, 1).plan_by(plan_loose_tiles);
+    assert_plan(plan, KernelRoute::Tiles, Id::via_tile_loose_1, 16);
+    assert_int_equal(plan.params.tile.a.tiles.divisor, 1);
+    assert_true(plan.params.tile.a_words.divisor * plan.params.tile.b_words.divisor <= 64);
+}
+
 // The two fastest axes of either side make one index, so that nothing is left over at its end.
 void runs_go_on_over_axes_that_continue_them(void **) {
     constexpr int64_t kSide = 40;
@@ -441,6 +450,7 @@ int main() {
         cmocka_unit_test(a_tile_is_cut_to_the_words_that_it_holds),
         cmocka_unit_test(short_runs_leave_their_share_of_the_tile_to_the_other),
         cmocka_unit_test(a_run_that_ends_soon_behind_a_tile_is_cut_evenly),
+        cmocka_unit_test(a_run_that_is_little_longer_than_a_tile_has_one),
         cmocka_unit_test(runs_go_on_over_axes_that_continue_them),
         cmocka_unit_test(runs_that_begin_anywhere_are_rows),
         cmocka_unit_test(steps_of_words_are_done_element_by_element),
