@@ -124,6 +124,7 @@ static void exit_while_kernels_load(void) {
     }
     expect(via_stream_create(0, &stream) == VIA_OK);
     expect(pthread_create(&loader, NULL, load_kernels, NULL) == 0);
+    expect(pthread_detach(loader) == 0);
     usleep((useconds_t)getpid() * 7919u % 40000u);
     exit(0);
 }
