@@ -73,9 +73,7 @@ void take_load_time(Call &call) {
         return;
     }
     ++loads;
-    call.lock().unlock();
-    std::this_thread::sleep_for(time);
-    call.lock().lock();
+    call.outside([&] { std::this_thread::sleep_for(time); });
     --loads;
 }
 

@@ -88,6 +88,8 @@ struct Choice {
     int32_t b_words;
     int32_t earlier;  // sixteens that they begin before the first that they store
     KernelRates rates;
+
+    int64_t per_word() const { return 16 / element; }
 };
 
 using AnyTile = kernels::Tile<16, false, 256, 4, 1>;
@@ -123,7 +125,7 @@ struct Cut {
 // Cuts b into equal parts of at most so many sixteens. If one run is short, or ends soon after a tile, the other one is
 // longer. The kernel's lists of offsets are the limit.
 Cut cut_by(const Choice &choice, const Run &a, const Run &b, int64_t b_wanted) {
-    const int64_t per_word = 16 / choice.element;
+    const int64_t per_word = choice.per_word();
     const int64_t squares = choice.a_words * choice.b_words;
     const int64_t unit = choice.earlier > 0 ? 2 : 1;  // loose tiles have whole sectors
     const int64_t a_all = divide_up(divide_up(a.count, per_word) + 2 * choice.earlier, unit) * unit;
@@ -137,13 +139,13 @@ Cut cut_by(const Choice &choice, const Run &a, const Run &b, int64_t b_wanted) {
 
 // Returns the tiles along a run. Rows of loose tiles may begin a sector's rest before the run.
 int64_t tiles_along_a(const Choice &choice, const Run &a, int64_t a_words) {
-    const int64_t per_word = 16 / choice.element;
+    const int64_t per_word = choice.per_word();
     const int64_t before = choice.earlier > 0 ? choice.earlier * per_word - 1 : 0;
     return divide_up(a.count + before, (a_words - choice.earlier) * per_word);
 }
 
 int64_t tiles_along_b(const Choice &choice, const Run &b, int64_t b_words) {
-    return divide_up(b.count, b_words * (16 / choice.element));
+    return divide_up(b.count, b_words * choice.per_word());
 }
 
 // Estimates the work of a loose cut: its tiles, and the sectors that short rows of tiles share with others.
@@ -158,7 +160,10 @@ double work_of(const Choice &choice, const Run &a, const Run &b, const Cut &cut)
 Cut cut(const Choice &choice, const Run &a, const Run &b) {
     constexpr double kClearly = 0.87;
     Cut best = cut_by(choice, a, b, choice.b_words);
-    double least = choice.earlier > 0 ? kClearly * work_of(choice, a, b, best) : 0;
+    if (choice.earlier == 0) {
+        return best;
+    }
+    double least = kClearly * work_of(choice, a, b, best);
     for (const int64_t b_wanted : {3, 4, 5, 6, 7, 10, 12, 14, 16}) {
         const Cut other = cut_by(choice, a, b, b_wanted);
         const double work = other.a_words > choice.earlier ? work_of(choice, a, b, other) : INFINITY;
@@ -200,7 +205,7 @@ bool fill_run(const Shape &shape, const Run &run, int64_t tiles, TileParams::Run
 // Returns whether tiles are full enough. If both runs are short or end soon after a tile, much of a block is idle.
 bool is_used_well(const Choice &choice, const Run &a, const Run &b, int64_t tiles) {
     constexpr double kLeastUse = 0.3;
-    const int64_t per_word = 16 / choice.element;
+    const int64_t per_word = choice.per_word();
     const int64_t room = choice.a_words * choice.b_words * per_word * per_word;
     return static_cast<double>(a.count) * static_cast<double>(b.count) >=
            kLeastUse * static_cast<double>(tiles) * static_cast<double>(room);
@@ -228,7 +233,7 @@ KernelRates rates_of(const Shape &shape, const Choice &choice) {
 
 bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, Taken taken, KernelPlan *plan) {
     TileParams &params = plan->params.tile;
-    const int64_t per_word = 16 / choice.element;
+    const int64_t per_word = choice.per_word();
     const Cut size = cut(choice, a, b);
     params.a_words = kernels::make_divisor<uint32_t>(size.a_words);
     params.b_words = kernels::make_divisor<uint32_t>(size.b_words);
