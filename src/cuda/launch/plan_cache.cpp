@@ -1,13 +1,16 @@
 #include "cuda/launch/plan_cache.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <new>
 
 namespace via::cuda {
 namespace {
 
-constexpr uint64_t kPlans = 64;
+// A copy in pieces has plans of its own for each of them, on both sides.
+constexpr uint64_t kSets = 64;
+constexpr uint64_t kPlansOfSet = 4;
 constexpr int32_t kMostAxes = 8;
 
 // All that a plan depends on. Addresses are those modulo kPlanAlignment.
@@ -36,7 +39,7 @@ uint64_t mix(uint64_t hash, uint64_t value) {
     return (hash ^ value) * kMultiplier;
 }
 
-uint64_t slot_of(const Layout &layout) {
+uint64_t set_of(const Layout &layout) {
     uint64_t hash = mix(mix(static_cast<uint64_t>(layout.far_side), layout.dst), layout.src);
     hash = mix(hash, static_cast<uint64_t>(layout.run));
     for (int32_t i = 0; i < layout.ndim; ++i) {
@@ -44,41 +47,47 @@ uint64_t slot_of(const Layout &layout) {
         hash = mix(mix(hash, static_cast<uint64_t>(axis.extent)), static_cast<uint64_t>(axis.dst_step));
         hash = mix(hash, static_cast<uint64_t>(axis.src_step));
     }
-    return hash >> 32 & (kPlans - 1);
+    return hash >> 32 & (kSets - 1);
 }
 
 struct Remembered {
-    Layout layout{};  // nothing is equal to it: a transfer has bytes
+    Layout layout;
+    uint64_t used;  // when, in recalls
     KernelPlan plan;
 };
 
 // Who finds the lock taken plans anew. The plans are never freed: threads may copy until the process ends.
 std::mutex lock;
-Remembered *plans = nullptr;
+uint64_t now = 0;
+Remembered *plans[kSets][kPlansOfSet];
 
 bool recall(const Layout &layout, KernelPlan *out_plan) {
     const std::unique_lock<std::mutex> held(lock, std::try_to_lock);
-    if (!held.owns_lock() || plans == nullptr) {
+    if (!held.owns_lock()) {
         return false;
     }
-    const Remembered &found = plans[slot_of(layout)];
-    if (!are_equal(found.layout, layout)) {
-        return false;
+    for (Remembered *plan : plans[set_of(layout)]) {
+        if (plan != nullptr && are_equal(plan->layout, layout)) {
+            plan->used = ++now;
+            *out_plan = plan->plan;
+            return true;
+        }
     }
-    *out_plan = found.plan;
-    return true;
+    return false;
 }
 
+// Replaces the plan of the set that has not been used for longest.
 void remember(const Layout &layout, const KernelPlan &plan) {
     const std::unique_lock<std::mutex> held(lock, std::try_to_lock);
     if (!held.owns_lock()) {
         return;
     }
-    if (plans == nullptr) {
-        plans = new (std::nothrow) Remembered[kPlans];
-    }
-    if (plans != nullptr) {
-        plans[slot_of(layout)] = {layout, plan};
+    const auto age = [](const Remembered *one) { return one == nullptr ? UINT64_MAX : now - one->used; };
+    Remembered *&oldest = *std::max_element(std::begin(plans[set_of(layout)]), std::end(plans[set_of(layout)]),
+                                            [&](auto *a, auto *b) { return age(a) < age(b); });
+    oldest = oldest == nullptr ? new (std::nothrow) Remembered : oldest;
+    if (oldest != nullptr) {
+        *oldest = {layout, ++now, plan};
     }
 }
 
