@@ -10,6 +10,7 @@
 
 namespace {
 
+using via::cuda::Major;
 using via::cuda::PeerPlan;
 using via::cuda::PeerReach;
 using via::cuda::PeerRoute;
@@ -17,6 +18,14 @@ using via::cuda::PeerRoute;
 Route by_peers(const PeerReach &reach, int64_t piece_bytes) {
     return [=](const Transfer &transfer, const ResolvedStream &stream) {
         PeerPlan plan = via::cuda::plan_peer_copy(transfer, reach, stream.device_id);
+        plan.piece_bytes = piece_bytes;
+        return via::cuda::enqueue_peer_copy(transfer, plan, stream);
+    };
+}
+
+Route by_pieces(Major major, int64_t piece_bytes) {
+    return [=](const Transfer &transfer, const ResolvedStream &stream) {
+        PeerPlan plan = via::cuda::plan_pieces(transfer, major);
         plan.piece_bytes = piece_bytes;
         return via::cuda::enqueue_peer_copy(transfer, plan, stream);
     };
@@ -65,9 +74,10 @@ void two_devices_copy_any_layout_on_a_stream_of_either(void **) {
         const StridedSample layout = random_sample(&random, 40, 4, 9);
         const int64_t piece = random.between(1, layout.nbytes);
         const int32_t device_id = static_cast<int32_t>(seed % 2);
-        for (const PeerReach &reach : {kNothingReached, kScratchReached}) {
-            check(layout, kDevice, kOtherDevice, by_peers(reach, piece), &random, device_id);
-            check(layout, kOtherDevice, kDevice, by_peers(reach, piece), &random, device_id);
+        for (const Route &route :
+             {by_peers(kNothingReached, piece), by_pieces(Major::Src, piece), by_pieces(Major::Dst, piece)}) {
+            check(layout, kDevice, kOtherDevice, route, &random, device_id);
+            check(layout, kOtherDevice, kDevice, route, &random, device_id);
         }
     }
 }
@@ -126,7 +136,7 @@ void what_cannot_be_opened_goes_through_the_host(void **) {
                     {"cuMemAllocFromPoolAsync", CUDA_ERROR_OUT_OF_MEMORY},
                     {"cuMemcpyAsync", CUDA_ERROR_INVALID_VALUE},
                     {"cuLaunchKernel", CUDA_ERROR_INVALID_VALUE}};
-    for (const auto &refusal : refusals) {
+    const auto refuse = [&](const auto &refusal, int32_t stream_device) {
         for (const int32_t device_id : {0, 1}) {
             assert_int_equal(cu(cuDevicePrimaryCtxReset)(device_id), CUDA_SUCCESS);
             load(device_id);
@@ -140,10 +150,14 @@ void what_cannot_be_opened_goes_through_the_host(void **) {
         };
         const int64_t before = fake(fake_faults_injected)();
         const int64_t crossed = fake(fake_bytes_through_host)();
-        check(layout, kDevice, kOtherDevice, refused, &random);
+        check(layout, kDevice, kOtherDevice, refused, &random, stream_device);
         assert_int_equal(fake(fake_faults_injected)(), before + 1);
         assert_true(fake(fake_bytes_through_host)() > crossed);
         assert_string_equal(via_last_error(), text.c_str());
+    };
+    for (const auto &refusal : refusals) {
+        refuse(refusal, 0);
+        refuse(refusal, 1);
     }
 }
 
@@ -176,6 +190,22 @@ void rows_are_left_to_the_link(void **) {
         const PeerPlan out = plan_of(gaps_in_dst, kNothingReached, device_id);
         assert_true(in.src_kernel && !in.unpacks && !out.src_kernel && out.unpacks && !in.direct && !out.direct);
     }
+}
+
+// Pieces in the order of a source whose outermost loop is the innermost of the destination would store a few elements
+// of each of its runs.
+void pieces_keep_the_runs_of_the_destination_whole(void **) {
+    const auto major_of = [](int64_t rows, int64_t columns) {
+        static char memory[1];
+        const StridedSample layout = matrix_sample(false, 4, rows, columns, 4, 4 * rows);
+        return via::cuda::plan_peer_copy({memory, memory, layout.nbytes, kDevice, kOtherDevice, nullptr, nullptr,
+                                          layout.run, layout.ndim(), layout.axes.data()},
+                                         kScratchReached, 0)
+            .major;
+    };
+    assert_int_equal(major_of(4000000, 10), Major::Dst);
+    assert_int_equal(major_of(10, 4000000), Major::Src);
+    assert_int_equal(major_of(3000, 10000), Major::Src);
 }
 
 // Up to 2 MiB a kernel goes element by element. Its threads walk along the axis that src is fast along, so that a block
@@ -264,6 +294,7 @@ int main() {
     };
     const CMUnitTest tests_without_kernels[] = {
         cmocka_unit_test(rows_are_left_to_the_link),
+        cmocka_unit_test(pieces_keep_the_runs_of_the_destination_whole),
         cmocka_unit_test(a_little_is_read_in_whole_sectors_from_the_other_device),
     };
     return run_routes(tests_without_kernels, tests);

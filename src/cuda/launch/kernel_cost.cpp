@@ -198,6 +198,13 @@ double ends_of_run(const Shape &shape, const KernelPlan &plan) {
     return elements == 1 ? 0 : in_tiles ? 1 : elements;
 }
 
+// Returns the requests for both ends of a whole run that tiles store. Those of small elements are stored in parts of 1,
+// 2, 4 and 8 bytes.
+double parts_of_run(const Shape &shape, const KernelPlan &plan) {
+    const bool has_parts = shape.far_side == FarSide::Dst && plan.route == KernelRoute::Tiles && plan.element < 4;
+    return has_parts ? 4.0 / plan.element : 0;
+}
+
 // Returns the length of the runs on the far side.
 int64_t bytes_of_run(const Shape &shape, const KernelPlan &plan) {
     if (plan.tile[0] == 0) {
@@ -227,9 +234,13 @@ double cost_across_link(const Shape &shape, const KernelPlan &plan) {
     if (shape.far_side == FarSide::None || is_counted) {
         return plan.cost;
     }
-    const double each = 1 + ends_of_run(shape, plan) * kSectorBytes / static_cast<double>(bytes_of_run(shape, plan));
+    const double run = static_cast<double>(shape.axes[0].extent) * shape.element;
+    const double each = 1 + ends_of_run(shape, plan) * kSectorBytes / static_cast<double>(bytes_of_run(shape, plan)) +
+                        parts_of_run(shape, plan) * kSectorBytes / run;
     const double sectors = static_cast<double>(shape.nbytes) / kSectorBytes * each;
-    const double loaded = shape.far_side == FarSide::Src ? sectors * read_per_byte(shape) : 0;
+    constexpr double kByTiles = 1.2;  // which have few loads under way
+    const double waits = plan.route == KernelRoute::Tiles ? kByTiles : 1;
+    const double loaded = shape.far_side == FarSide::Src ? sectors * read_per_byte(shape) * waits : 0;
     return std::max(plan.cost, cost_of_crossing(shape.far_side, sectors, loaded));
 }
 

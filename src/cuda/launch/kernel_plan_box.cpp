@@ -61,6 +61,9 @@ double sectors_of_end(const BoxTile &box) {
     return 0.5 + kElement * static_cast<double>(others);
 }
 
+// Returns the requests for a sector of dst. Where runs have gaps, a warp stores 32 elements from anywhere on.
+double requests_of_sector(const BoxTile &box) { return box.params.dense ? 1 : 1 + 1.0 / box.shape->element; }
+
 // Returns how long blocks wait for a tile across a link before they store it.
 double wait_of(FarSide side) {
     constexpr double kPulled = 8;
@@ -92,10 +95,9 @@ double cost_of(const BoxTile &box) {
     const double entries = params.src_rows.count + params.columns.count + params.dst_rows.count;
     const double within = kStart + entries * kEntry +
                           combine({params.tiles * memory, params.tiles * cycles * kCycle / busy, turns * kTurn});
-    return std::max(
-        within, wait_of(box.shape->far_side) + cost_of_crossing(box.shape->far_side,
-                                                                params.tiles * (stored + parts * sectors_of_end(box)),
-                                                                params.tiles * loaded));
+    const double crossing = stored * requests_of_sector(box) + parts * sectors_of_end(box);
+    return std::max(within, wait_of(box.shape->far_side) +
+                                cost_of_crossing(box.shape->far_side, params.tiles * crossing, params.tiles * loaded));
 }
 
 }  // namespace

@@ -174,8 +174,9 @@ Status enqueue_pieces(PeerParts &parts, const PeerPlan &plan, const PeerStreams 
         return VIA_OK;
     }
     const PeerPlan by_driver = parts.plan_unreached(streams.src.device_id);
-    return by_driver.route == PeerRoute::Driver ? copy_bytes(parts.reached(), streams.src)
-                                                : enqueue_pieces(parts, by_driver, streams);
+    VIA_TRY(by_driver.route == PeerRoute::Driver ? copy_bytes(parts.reached(), streams.src)
+                                                 : enqueue_pieces(parts, by_driver, streams));
+    return follow(streams.dst, streams.src);
 }
 
 Status enqueue_on(PeerParts &parts, const PeerPlan &plan, const PeerStreams &streams) {
@@ -213,15 +214,26 @@ int32_t find_side_device(const Transfer &transfer, const PeerPlan &plan, const R
     return works_on_dst(plan) && !is_done_on(stream, dst, plan) ? dst : -1;
 }
 
+// Returns whether the pieces order a side stream by themselves: that of the destination's device begins after the first
+// piece, and that of the source's device has ended before the last one is unpacked. A failed capture might leave it
+// out.
+bool is_ordered_by_pieces(const PeerPlan &plan, const ResolvedStream &stream) {
+    return plan.route == PeerRoute::Pieces && plan.direct && !stream.capturing;
+}
+
 // Orders the side stream after the caller's, and that after the side stream. Joins the side stream in a capture again,
 // whatever failed.
 Status enqueue_with_side(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream,
                          const ResolvedStream &side) {
-    VIA_TRY(follow(side, stream));
     const bool is_src = side.device_id == parts.reached().src_side.device_id;
     const bool on_both = works_on_src(plan) && works_on_dst(plan);
+    const bool is_ordered = on_both && is_ordered_by_pieces(plan, stream);
+    VIA_TRY(is_ordered && !is_src ? VIA_OK : follow(side, stream));
     const Status status =
         enqueue_on(parts, plan, {is_src || !on_both ? side : stream, !is_src || !on_both ? side : stream});
+    if (status == VIA_OK && is_ordered && is_src) {
+        return VIA_OK;
+    }
     const Status joined = follow(stream, side);
     return status == VIA_OK ? joined : status;
 }

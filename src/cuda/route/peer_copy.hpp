@@ -15,8 +15,10 @@
 //       destination's stream                          [ buffer 0 -> dst ]    [ buffer 1 -> dst ]    [ buffer 0 -> dst ]
 //
 // The link takes several times as long as unpacking, so two buffers keep the link busy. Large pieces lose least at
-// their beginnings; the last ones are small, since the link is idle while they are unpacked. In the order of the
-// source, adjacent bytes cross by a copy engine; a kernel packs the others as it writes across the link.
+// their beginnings; the last ones are small, since the link is idle while they are unpacked. They cross in the order of
+// one side. In that of the source, adjacent bytes cross by a copy engine; a kernel packs the others as it writes across
+// the link. Pieces of a source whose outermost loop is the innermost of the destination would store a few elements of
+// each of its runs: they cross in the order of the destination.
 //
 // A copy that needs work of both devices takes a stream of the other one that nobody else uses. It begins after the
 // caller's stream, which goes on after it; in a capture it joins, and the scratch memory is the graph's. Where no GPU

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/base/text_buffer.hpp"
+#include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/plan_cache.hpp"
 #include "cuda/memory/stream_scratch.hpp"
@@ -71,14 +72,16 @@ bool can_access(const PeerMemory &own, const PeerMemory &other, bool writes) {
 // Costs on NVLink between two H200s: nanoseconds, and bytes a nanosecond. On a slower link everything that crosses
 // costs more alike, so the choice is the same.
 constexpr double kEngine = 390;
-constexpr double kUnpacked = 300;  // by a copy engine, where kernels unpack what has crossed
-constexpr double kWritten = 330;   // by kernels
+constexpr double kBesideKernel = 350;  // by a copy engine, while a kernel unpacks what has crossed
+constexpr double kWithin = 1500;       // by a copy engine within a device
+constexpr double kShared = 1000;       // of sectors that a kernel stores in parts
 constexpr double kLaunch = 5000;
 constexpr double kOtherStream = 6000;  // two events and what waits for them
-constexpr double kPieces = 33000;      // the first to arrive, scratch memory, events, and unpacking the last
+constexpr double kHandOver = 3000;     // of a piece to the other device's stream
+constexpr double kPieces = 14000;      // scratch memory, and events
 
 constexpr int64_t kPieceBytes = int64_t{64} << 20;
-constexpr int64_t kLastPiece = int64_t{4} << 20;
+constexpr int64_t kLastPiece = int64_t{8} << 20;
 
 // Pieces are faster than the driver's copy through host memory at every size measured: 64 KiB take 16 us, there 27.
 // Opening a pool takes 18 ms once, too much for a few bytes.
@@ -108,10 +111,55 @@ PeerPlan one_kernel(const Transfer &transfer, PeerRoute route, double stream) {
             .microseconds = kernel.cost + stream / 1000};
 }
 
-// Plans pieces in the order of the source: bytes that are packed there cross by a copy engine. The destination's device
-// transposes within its own memory.
-PeerPlan in_pieces(const Transfer &transfer) {
-    PeerPlan plan{.route = PeerRoute::Pieces, .direct = true, .unpacks = true, .piece_bytes = kPieceBytes};
+double cost_of_kernel(const Move &move, FarSide far_side) {
+    KernelPlan kernel;
+    plan_or_recall_kernel(move.transfer(kPinned, kPinned), far_side, &kernel);
+    return kernel.cost * 1000;
+}
+
+// Estimates nanoseconds of bringing a piece across.
+double cost_of_filling(const Move &packing, const PeerPlan &plan) {
+    return plan.src_kernel ? cost_of_kernel(packing, FarSide::Dst)
+                           : kLaunch + as_double(packing.nbytes) / (plan.dst_kernel ? kBesideKernel : kEngine);
+}
+
+// Estimates nanoseconds of unpacking a piece. The two sectors that each run of dst shares with its neighbours are read
+// and written.
+double cost_of_emptying(const Move &unpacking, const PeerPlan &plan) {
+    if (!plan.dst_kernel || unpacking.ndim == 0) {
+        return kLaunch + as_double(unpacking.nbytes) / kWithin;
+    }
+    const SideRows rows = find_rows(unpacking.transfer(kPinned, kPinned), Major::Dst);
+    const int64_t shared = unpacking.nbytes / rows.run * std::min(rows.step, 2 * kSectorBytes);
+    return std::max(cost_of_kernel(unpacking, FarSide::None), kLaunch + as_double(shared) / kShared);
+}
+
+// Estimates nanoseconds of all pieces. A buffer is filled after it has been emptied, and emptied after the one before.
+double cost_of_pieces(const PackedOrder &order, const PeerPlan &plan) {
+    char *const buffer = order.dst - number_of(order.dst) % kPlanAlignment;  // any, aligned as buffers are
+    double filled = 0;
+    double emptied[] = {0, 0};
+    int64_t offset = 0;
+    for (int64_t number = 0; offset < order.nbytes; ++number) {
+        const int64_t most = next_piece(plan, order.nbytes - offset);
+        const Slab slab = cut_slab(order, offset, order.nbytes, most, most);
+        offset += slab.nbytes;
+        Move packing;
+        Move unpacking;
+        make_packing(order, slab, buffer, &packing);
+        make_unpacking(order, slab, buffer, &unpacking);
+        double &done = emptied[number % 2];
+        filled = std::max(filled, done) + cost_of_filling(packing, plan);
+        done = std::max(filled + kHandOver, emptied[1 - number % 2]) + cost_of_emptying(unpacking, plan);
+    }
+    return std::max(emptied[0], emptied[1]);
+}
+
+}  // namespace
+
+PeerPlan plan_pieces(const Transfer &transfer, Major major) {
+    PeerPlan plan{
+        .route = PeerRoute::Pieces, .direct = true, .unpacks = true, .major = major, .piece_bytes = kPieceBytes};
     PackedOrder order;
     Move move;
     make_peer_order(transfer, plan, &order);
@@ -119,10 +167,21 @@ PeerPlan in_pieces(const Transfer &transfer) {
     plan.src_kernel = move.ndim > 0;
     make_unpacking(order, whole(order), transfer.src, &move);
     plan.dst_kernel = move.ndim > 0;
-    const double rate = plan.dst_kernel ? kUnpacked : plan.src_kernel ? kWritten : kEngine;
-    const double link = as_double(order.nbytes) / rate;
-    plan.microseconds = (kLaunch + kPieces + link) / 1000;
+    plan.microseconds = (kPieces + cost_of_pieces(order, plan)) / 1000;
     return plan;
+}
+
+namespace {
+
+// Plans pieces where they may be better than the best plan so far. A last piece may have a few indices of the other
+// side's innermost loop, and touch as many sectors as all together: then that side's order is better.
+void keep_pieces(const Transfer &transfer, PeerPlan *best) {
+    const double least = (kPieces + kLaunch + as_double(transfer.nbytes) / kEngine) / 1000;
+    if (best->microseconds != 0 && best->microseconds <= least) {
+        return;
+    }
+    keep_better(plan_pieces(transfer, Major::Src), best);
+    keep_better(plan_pieces(transfer, Major::Dst), best);
 }
 
 PeerPlan plan_strided(const Transfer &transfer, const PeerReach &reach, int32_t device_id) {
@@ -134,7 +193,7 @@ PeerPlan plan_strided(const Transfer &transfer, const PeerReach &reach, int32_t 
         keep_better(one_kernel(transfer, PeerRoute::Pull, cost_of_stream(device_id, transfer.dst_side)), &best);
     }
     if (reach.scratch) {
-        keep_better(in_pieces(transfer), &best);
+        keep_pieces(transfer, &best);
     }
     return best.route != PeerRoute::Driver ? best : plan_unreached(transfer, device_id);
 }
@@ -182,7 +241,8 @@ PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_
     const bool of_neither = !of_src && device_id != transfer.dst_side.device_id;
     const bool reached = of_src ? reach.writes : reach.reads && !of_neither;
     const bool crosses_host = !reached && !of_neither && reach.scratch;
-    return crosses_host && !is_left_to_driver(transfer) ? in_pieces(transfer) : PeerPlan{.direct = reached};
+    return crosses_host && !is_left_to_driver(transfer) ? plan_pieces(transfer, Major::Src)
+                                                        : PeerPlan{.direct = reached};
 }
 
 PeerPlan plan_packed_pieces(bool direct) {
@@ -201,7 +261,8 @@ void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder
 }
 
 int64_t next_piece(const PeerPlan &plan, int64_t left) {
-    return std::min(plan.piece_bytes, left <= kLastPiece ? left : std::max(left / 2, kLastPiece));
+    const int64_t part = plan.dst_kernel ? left / 2 : left / 4 * 3;
+    return std::min(plan.piece_bytes, left <= kLastPiece ? left : part);
 }
 
 void describe_peer(const Transfer &transfer, const PeerPlan &plan, TextBuffer *text) {

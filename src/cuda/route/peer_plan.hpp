@@ -26,6 +26,10 @@ PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_
 // Plans a copy between devices that reach nothing of each other: by the driver through host memory.
 PeerPlan plan_unreached(const Transfer &transfer, int32_t device_id);
 
+// Plans a copy in pieces through scratch memory that the source's device reaches, in the order of one side's memory.
+// Where bytes lie packed in that order, a copy engine moves them.
+PeerPlan plan_pieces(const Transfer &transfer, Major major);
+
 // Plans a copy in pieces that kernels of both devices pack and unpack. `direct`: the source's device reaches scratch
 // memory of the destination's.
 PeerPlan plan_packed_pieces(bool direct);
@@ -34,7 +38,7 @@ PeerPlan plan_packed_pieces(bool direct);
 void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder *out_order);
 
 // Returns the bytes of the next piece. Large pieces lose least at their beginnings. The last ones are small, since
-// nothing crosses while they are unpacked.
+// nothing crosses while they are unpacked: the smaller the longer that takes.
 int64_t next_piece(const PeerPlan &plan, int64_t left);
 
 // Describes the plan: "direct, written by a kernel of device 0".
