@@ -149,13 +149,36 @@ void bytes_further_apart_or_backwards_have_boxes(void **) {
     assert_plan(Loops(1, {{1 << 23, 1, 64}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
 }
 
-// Every second element along the axis that is fast in src: no run of whole words, but sectors all the same.
-void transposes_of_every_second_element_are_copied_by_boxes(void **) {
+// Rows of a whole run follow one another in dst if nothing lies between them: they are stored as one.
+void whole_rows_that_follow_one_another_are_joined(void **) {
+    const auto plan_of = [](int64_t item, int64_t count, int64_t row) {
+        return Loops(item, {{count, item, 135 * item}, {135, row, item}, {1828, 135 * row, 135 * count * item}})
+            .plan_by(plan_loose_tiles);
+    };
+    const KernelPlan bytes = plan_of(1, 69, 69);
+    assert_int_equal(bytes.params.tile.joined.divisor, 69);
+    assert_int_equal(bytes.blocks, 1828);
+    assert_int_equal(plan_of(2, 39, 78).params.tile.joined.divisor, 39);
+    assert_int_equal(plan_of(1, 69, 70).params.tile.joined.divisor, 0);    // a gap
+    assert_int_equal(plan_of(1, 400, 400).params.tile.joined.divisor, 0);  // tiles end amid rows
+    assert_int_equal(plan_of(4, 33, 132).params.tile.joined.divisor, 0);
+}
+
+// Every second element along the axis that is fast in src: no run of whole words, but sectors all the same. Tiles load
+// bytes and drop every second one, which boxes would find each by itself.
+void transposes_of_every_second_element_are_copied_by_boxes_and_those_of_bytes_by_tiles(void **) {
     constexpr int64_t kSide = 4096;
-    for (const auto &[item, kernel] : {std::pair{int64_t{1}, Id::via_box_1}, std::pair{int64_t{4}, Id::via_box_4}}) {
-        const Loops loops(item, {{kSide, item, 2 * kSide * item}, {kSide, kSide * item, 2 * item}});
-        assert_plan(loops.plan(), KernelRoute::Box, kernel, static_cast<int32_t>(item));
+    const auto plan_of = [](int64_t item, int64_t step) {
+        return Loops(item, {{kSide, item, step * kSide * item}, {kSide, kSide * item, step * item}}).plan();
+    };
+    assert_plan(plan_of(4, 2), KernelRoute::Box, Id::via_box_4, 4);
+    for (const int64_t step : {2, 3, 4}) {
+        const KernelPlan plan = plan_of(1, step);
+        assert_plan(plan, KernelRoute::Tiles, Id::via_tile_loose_1, 16);
+        assert_int_equal(plan.params.tile.b_pitch, step);
+        assert_true(plan.tile[1] * step >= plan.params.tile.b_words.divisor * 16);
     }
+    assert_plan(plan_of(1, 5), KernelRoute::Box, Id::via_box_1, 1);
 }
 
 // Elsewhere blocks of 253 would begin amid sectors.
@@ -454,8 +477,9 @@ int main() {
         cmocka_unit_test(runs_go_on_over_axes_that_continue_them),
         cmocka_unit_test(runs_that_begin_anywhere_are_rows),
         cmocka_unit_test(steps_of_words_are_done_element_by_element),
+        cmocka_unit_test(whole_rows_that_follow_one_another_are_joined),
         cmocka_unit_test(bytes_further_apart_or_backwards_have_boxes),
-        cmocka_unit_test(transposes_of_every_second_element_are_copied_by_boxes),
+        cmocka_unit_test(transposes_of_every_second_element_are_copied_by_boxes_and_those_of_bytes_by_tiles),
         cmocka_unit_test(the_plan_with_the_least_cost_is_chosen),
         cmocka_unit_test(runs_of_dst_are_cut_at_sectors),
         cmocka_unit_test(small_copies_are_done_element_by_element),

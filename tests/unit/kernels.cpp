@@ -268,6 +268,48 @@ void transposes_larger_than_a_tile_equal_naive_ones(void **) {
     }
 }
 
+// Tiles that have whole rows of dst store them as one run, wherever it begins.
+void transposes_to_short_rows_equal_naive_ones(void **) {
+    Random random(10);
+    int joined = 0;
+    for (int i = 0; i < QUICK_OR(16, 60); ++i) {
+        const int64_t item = random.between(1, 2);
+        const std::vector<int64_t> shape = {random.between(1, 3), random.between(40, 400),
+                                            random.between(16, 95) / item};
+        Copy copy(&random, shape, item, layout_of(shape, {0, 1, 2}, item, 0),
+                  layout_of(shape, {0, 2, 1}, item, item * random.between(0, 5)), item);
+        Shape planned;
+        KernelPlan plan;
+        assert_true(find_shape(&copy, &planned));
+        if (via::cuda::plan_loose_tiles(planned, &plan)) {
+            joined += plan.params.tile.joined.divisor == shape[2] ? 1 : 0;
+            check_plan(&copy, plan);
+        }
+    }
+    assert_true(joined >= QUICK_OR(8, 30));
+}
+
+// Of every second to fifth byte, in either direction: tiles drop those between, and read nothing behind the last.
+void transposes_of_strided_bytes_equal_naive_ones(void **) {
+    Random random(9);
+    for (const int64_t step : {-4, -3, -2, 2, 3, 4, 5}) {
+        for (int i = 0; i < QUICK_OR(2, 6); ++i) {
+            const std::vector<int64_t> shape = {random.between(1, 3), random.between(20, 400), random.between(20, 400)};
+            TestLayout from = layout_of(shape, {0, 2, 1}, 1, 0);
+            const int64_t row = shape[1] * std::abs(step) + (random.chance(2) ? 0 : random.between(0, 9));
+            from.steps = {row * shape[2], step, row};
+            measure_layout(shape, 1, &from);
+            Copy copy(&random, shape, 1, layout_of(shape, {0, 1, 2}, 1, random.between(0, 5)), from, 1);
+            Shape planned;
+            KernelPlan plan;
+            assert_true(find_shape(&copy, &planned));
+            const bool is_tiled = via::cuda::plan_loose_tiles(planned, &plan);
+            assert_true(!is_tiled || plan.params.tile.b_pitch == static_cast<uint32_t>(std::abs(step)) || step == 5);
+            check_copy(&copy);
+        }
+    }
+}
+
 constexpr size_t kPlanes[] = {0, 1, 2};
 constexpr size_t kPixels[] = {0, 2, 1};
 
@@ -417,6 +459,8 @@ int main() {
         cmocka_unit_test(copies_between_random_layouts_equal_naive_ones),
         cmocka_unit_test(permutes_of_dense_arrays_equal_naive_ones),
         cmocka_unit_test(transposes_larger_than_a_tile_equal_naive_ones),
+        cmocka_unit_test(transposes_to_short_rows_equal_naive_ones),
+        cmocka_unit_test(transposes_of_strided_bytes_equal_naive_ones),
         cmocka_unit_test(channels_joined_and_split_equal_naive_ones),
         cmocka_unit_test(some_channels_of_pixels_equal_naive_ones),
         cmocka_unit_test(strided_bytes_equal_naive_ones),

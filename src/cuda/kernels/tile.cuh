@@ -1,6 +1,7 @@
 // Transposes elements that are adjacent along one index in dst, a, and along another in src, b. Tiles go through shared
 // memory, so that both sides are moved by sixteen bytes. Either index may run over several axes, if its own side is
-// adjacent along all of them.
+// adjacent along all of them. Between neighbouring bytes in src there may be a few others: loose tiles load these too,
+// and do not store them.
 #pragma once
 
 #include "cuda/kernels/divisor.cuh"
@@ -84,6 +85,9 @@ struct TileParams {
     // Of loose tiles:
     Divisor<uint32_t> stored_words;  // sixteens that a tile stores of each of its rows
     Divisor<uint32_t> a_inner;       // indices of a for each of its last axis
+    Divisor<uint32_t> joined;        // elements of a row, if those of a tile follow one another in dst; else 0
+    uint32_t b_rows;                 // indices of b in a tile
+    uint32_t b_pitch;                // bytes of src for each of them, if elements are bytes
     int64_t a_low;                   // the lowest and the highest offset in src
     int64_t a_high;                  // of those
     int32_t outer_ndim;
@@ -117,6 +121,10 @@ struct Tile {
     static constexpr uint32_t kMostListedB = 256;
     static constexpr uint32_t kLongRow = 8;  // sixteens of rows whose pitch is odd
 
+    // Bytes may lie a few bytes from one another in src. Boxes take longer, which find each by itself; with larger
+    // elements they do not.
+    static constexpr bool kHasPitch = kLoose && kElement == 1;
+
     // A loose tile begins this much earlier along a. Each of its rows in dst then begins with a whole sixteen, or a
     // whole sector of 32 bytes. Small elements fill few sixteens: for them it is cheaper if two tiles write a part of a
     // sector each.
@@ -144,9 +152,18 @@ struct Tile {
 
     VIA_DEVICE static uint32_t stored_words(const Params &params) { return params.a_words.divisor - kEarlier; }
 
+    // Returns the elements of src along b before an index.
+    VIA_DEVICE static uint32_t place_along_b(const Params &params, uint32_t b) {
+        return kHasPitch ? b * params.b_pitch : b;
+    }
+
+    VIA_DEVICE static uint32_t most_rows(const Params &params) {
+        return kHasPitch ? params.b_rows : params.b_words.divisor * kPerWord;
+    }
+
     // Returns the rows that the tile has in dst.
     VIA_DEVICE static uint32_t rows_of(const Params &params, const Place &place) {
-        const uint32_t most = params.b_words.divisor * kPerWord;
+        const uint32_t most = most_rows(params);
         const uint32_t left = params.b.count - place.b_begin;
         return left < most ? left : most;
     }
@@ -160,9 +177,10 @@ struct Tile {
         const int64_t from = static_cast<int64_t>(divide(first, params.a_inner)) * step;
         const int64_t to = static_cast<int64_t>(divide(last, params.a_inner)) * step;
         const int64_t low = params.a_low + (from < to ? from : to) - 15;
-        const int64_t high =
-            params.a_high + (from < to ? to : from) + (rows_of(params, place) - 1) / kPerWord * 16 + 32;
-        const uint64_t begin = place.src + uint64_t{place.b_begin} * kElement + static_cast<uint64_t>(low);
+        const uint32_t last_b = place_along_b(params, rows_of(params, place)) - 1;
+        const int64_t high = params.a_high + (from < to ? to : from) + last_b / kPerWord * 16 + 32;
+        const uint64_t begin =
+            place.src + uint64_t{place_along_b(params, place.b_begin)} * kElement + static_cast<uint64_t>(low);
         return holds(params.extent, begin, static_cast<uint64_t>(high - low));
     }
 
@@ -172,7 +190,7 @@ struct Tile {
         place.src = params.src;
         place.a_first = take_digit(&block, params.a.tiles) * stored_words(params) * kPerWord;
         place.a_begin = place.a_first - kEarlier * kPerWord;
-        place.b_begin = take_digit(&block, params.b.tiles) * params.b_words.divisor * kPerWord;
+        place.b_begin = take_digit(&block, params.b.tiles) * most_rows(params);
         place.pitch = params.a_words.divisor | (params.a_words.divisor < kLongRow ? 0 : 1);
         for (int32_t i = 0; i < params.outer_ndim; ++i) {
             const auto at = static_cast<int64_t>(take_digit(&block, params.outer[i].extent));
@@ -228,8 +246,8 @@ struct Tile {
 
     VIA_DEVICE static void load_part(const Params &params, const Place &place, const Shared &shared, uint32_t part,
                                      Words<16> (&words)[kRows]) {
-        const uint32_t b = place.b_begin + take_digit(&part, params.b_words) * kPerWord;
-        const bool there = part < params.a_words.divisor * kParts && b < params.b.count;
+        const uint32_t b = place_along_b(params, place.b_begin) + take_digit(&part, params.b_words) * kPerWord;
+        const bool there = part < params.a_words.divisor * kParts && b < place_along_b(params, params.b.count);
         const uint32_t row = there ? part * kRows : 0;
         uint64_t addresses[kRows];
         find_rows(params, place, shared, place.src + uint64_t{b} * kElement, row, addresses);
@@ -281,7 +299,8 @@ struct Tile {
 
     VIA_DEVICE static const Words<16> *row_of(const Params &params, const Place &place, const Shared &shared,
                                               uint32_t b) {
-        return shared.words + (b % kPerWord * params.b_words.divisor + b / kPerWord) * place.pitch;
+        const uint32_t at = place_along_b(params, b);
+        return shared.words + (at % kPerWord * params.b_words.divisor + at / kPerWord) * place.pitch;
     }
 
     VIA_DEVICE static uint64_t address_of(const Params &params, const Place &place, const Shared &shared, uint32_t b) {
@@ -360,8 +379,34 @@ struct Tile {
         }
     }
 
+    // Stores whole rows that follow one another in dst, as one run. A sixteen begins in a row and may end in the next
+    // one, which has as many elements or more.
+    VIA_DEVICE static void store_joined(const Params &params, const Place &place, const Shared &shared,
+                                        uint32_t thread) {
+        const uint32_t rows = rows_of(params, place);
+        const uint32_t count = rows * params.joined.divisor;
+        const uint64_t to = address_of(params, place, shared, 0);
+        const uint32_t early = static_cast<uint32_t>(to & 15) / kElement;
+        const uint32_t end = kWhole + params.joined.divisor * kElement;  // of a row in shared memory
+        VIA_UNROLL_BY(2)
+        for (uint32_t first = thread * kPerWord - early; static_cast<int32_t>(first) < static_cast<int32_t>(count);
+             first += kThreads * kPerWord) {
+            const uint32_t b = static_cast<int32_t>(first) < 0 ? 0 : divide(first, params.joined);
+            const uint32_t at = kWhole + (first - b * params.joined.divisor) * kElement;
+            const uint32_t from = at + 16 < end ? at : end - 16;
+            const Words<16> *row = row_of(params, place, shared, b);
+            const Words<16> &next = row_of(params, place, shared, b + 1 < rows ? b + 1 : b)[kEarlier];
+            const Words<16> part = cut_out<kElement>(row[from / 16], row[from / 16 + 1], from % 16);
+            store_near<kElement>(
+                to + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(first))) * kElement, first, count,
+                cut_out<kElement>(part, next, at - from));
+        }
+    }
+
     VIA_DEVICE static void store(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
-        if constexpr (kLoose) {
+        if (kLoose && kElement < 4 && params.joined.divisor != 0) {
+            store_joined(params, place, shared, thread);
+        } else if constexpr (kLoose) {
             store_whole(params, place, shared, thread);
             if (kElement < 4 &&
                 (place.a_first == 0 || place.a_first + stored_words(params) * kPerWord >= params.a.count)) {

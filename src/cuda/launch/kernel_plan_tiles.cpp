@@ -17,10 +17,14 @@ using kernels::TileParams;
 // A run takes further axes until it has this many elements: few tiles are then cut short at its end.
 constexpr int64_t kEnough = 2048;
 
+// Bytes of src from one that tiles take to the next.
+constexpr int64_t kMostPitch = 4;
+
 // One of the two indices, while it is built.
 struct Run {
     int64_t Axis::*adjacent;  // the steps of the side that it is adjacent in
     int64_t Axis::*other;
+    int64_t pitch = 1;  // elements of that side from one index to the next
     int64_t count = 1;
     int32_t ndim = 0;
     int32_t axes[TileParams::kRunAxes] = {};
@@ -38,7 +42,7 @@ void take(const Shape &shape, int32_t axis, Run *run, Taken *taken) {
 // Returns the axis that continues the run, or -1.
 int32_t find_next(const Shape &shape, const Run &run, Taken taken) {
     for (int32_t i = 0; i < shape.ndim; ++i) {
-        if ((taken >> i & 1) == 0 && shape.axes[i].*run.adjacent == run.count * shape.element) {
+        if ((taken >> i & 1) == 0 && shape.axes[i].*run.adjacent == run.count * run.pitch * shape.element) {
             return i;
         }
     }
@@ -64,6 +68,9 @@ void extend_both(const Shape &shape, Run *a, Run *b, Taken *taken) {
 
 // Returns whether the other side of each run, and both sides of all other axes, keep to whole sixteens.
 bool is_aligned(const Shape &shape, const Run &a, const Run &b, Taken taken) {
+    if (b.pitch > 1) {
+        return false;
+    }
     uint64_t all = shape.dst | shape.src | static_cast<uint64_t>(a.count * shape.element) |
                    static_cast<uint64_t>(b.count * shape.element);
     for (int32_t i = 0; i < a.ndim; ++i) {
@@ -101,7 +108,7 @@ constexpr Choice kAligned[] = {{Id::via_tile_1, 1, 8, 16, 0, {4, 1.8e6, 1e-3}},
                                {Id::via_tile_4, 4, 16, 16, 0, {3.5, 2e6, 6.1e-3}},
                                {Id::via_tile_8, 8, 32, 16, 0, {3.5, 1.7e6, 4e-3}},
                                {Id::via_tile_16, 16, 32, 32, 0, {4.5, 1.8e6, 5.1e-3}}};
-constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 8, 8, kOfSmall, {6, 1.4e6, 8e-3}},
+constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 8, 8, kOfSmall, {6, 1.4e6, 7.5e-3}},
                              {Id::via_tile_loose_2, 2, 16, 8, kOfSmall, {6, 1.6e6, 7e-3}},
                              {Id::via_tile_loose_4, 4, 16, 8, kOfLarge, {6, 1.65e6, 2.5e-3}},
                              {Id::via_tile_loose_8, 8, 32, 8, kOfLarge, {5, 1.7e6, 3.1e-3}}};
@@ -127,9 +134,9 @@ struct Cut {
 Cut cut_by(const Choice &choice, const Run &a, const Run &b, int64_t b_wanted) {
     const int64_t per_word = choice.per_word();
     const int64_t squares = choice.a_words * choice.b_words;
-    const int64_t unit = choice.earlier > 0 ? 2 : 1;  // loose tiles have whole sectors
+    const int64_t unit = choice.earlier == kOfLarge ? 2 : 1;  // whole sectors
     const int64_t a_all = divide_up(divide_up(a.count, per_word) + 2 * choice.earlier, unit) * unit;
-    const int64_t b_all = divide_up(b.count, per_word);
+    const int64_t b_all = divide_up((b.count - 1) * b.pitch + 1, per_word);
     const int64_t a_most = a.ndim > 1 ? AnyTile::kMostListedA / per_word : squares;
     const int64_t b_most = b.ndim > 1 ? AnyTile::kMostListedB / per_word : squares;
     const int64_t b_words = divide_up(b_all, divide_up(b_all, b_wanted));
@@ -144,8 +151,13 @@ int64_t tiles_along_a(const Choice &choice, const Run &a, int64_t a_words) {
     return divide_up(a.count + before, (a_words - choice.earlier) * per_word);
 }
 
+// Returns the indices of b in a tile.
+int64_t rows_of(const Choice &choice, const Run &b, int64_t b_words) {
+    return divide_up(b_words * choice.per_word(), b.pitch);
+}
+
 int64_t tiles_along_b(const Choice &choice, const Run &b, int64_t b_words) {
-    return divide_up(b.count, b_words * choice.per_word());
+    return divide_up(b.count, rows_of(choice, b, b_words));
 }
 
 // Estimates the work of a loose cut: its tiles, and the sectors that short rows of tiles share with others.
@@ -188,8 +200,14 @@ void bound_inner(const Shape &shape, const Run &a, TileParams *params) {
     params->a_inner = kernels::make_divisor<uint32_t>(count);
 }
 
+// Returns whether the rows of a tile are whole, and each begins where the one before ends.
+bool are_joined(const Shape &shape, const Choice &choice, const Run &a, const Run &b, int64_t a_tiles) {
+    return choice.earlier == kOfSmall && a_tiles == 1 && a.count >= choice.per_word() && b.ndim == 1 &&
+           shape.axes[b.axes[0]].dst_step == a.count * shape.element;
+}
+
 bool fill_run(const Shape &shape, const Run &run, int64_t tiles, TileParams::Run *out) {
-    if (!fits_index(run.count)) {
+    if (!fits_index(run.count * run.pitch)) {
         return false;
     }
     out->count = static_cast<uint32_t>(run.count);
@@ -207,7 +225,7 @@ bool is_used_well(const Choice &choice, const Run &a, const Run &b, int64_t tile
     constexpr double kLeastUse = 0.3;
     const int64_t per_word = choice.per_word();
     const int64_t room = choice.a_words * choice.b_words * per_word * per_word;
-    return static_cast<double>(a.count) * static_cast<double>(b.count) >=
+    return static_cast<double>(a.count) * static_cast<double>(b.count * b.pitch) >=
            kLeastUse * static_cast<double>(tiles) * static_cast<double>(room);
 }
 
@@ -223,10 +241,12 @@ bool keeps_to_lines(const Shape &shape) {
     return all % kLine == 0;
 }
 
-// Large elements move faster by whole lines: fewer of them make up a row of a tile.
-KernelRates rates_of(const Shape &shape, const Choice &choice) {
+// Large elements move faster by whole lines: fewer of them make up a row of a tile. Of what is loaded with gaps, only a
+// part is stored.
+KernelRates rates_of(const Shape &shape, const Choice &choice, int64_t b_pitch) {
     constexpr double kByLines = 1.14;
     KernelRates rates = choice.rates;
+    rates.per_block *= 0.5 + 0.5 / static_cast<double>(b_pitch);
     rates.bytes *= choice.element >= 8 && keeps_to_lines(shape) ? kByLines : 1;
     return rates;
 }
@@ -238,14 +258,20 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     params.a_words = kernels::make_divisor<uint32_t>(size.a_words);
     params.b_words = kernels::make_divisor<uint32_t>(size.b_words);
     params.stored_words = kernels::make_divisor<uint32_t>(size.a_words - choice.earlier);
+    params.b_rows = static_cast<uint32_t>(rows_of(choice, b, size.b_words));
+    params.b_pitch = static_cast<uint32_t>(b.pitch);
     bound_inner(shape, a, &params);
     params.dst = shape.dst;
     params.src = shape.src;
     params.extent = shape.extent;
     plan->tile[0] = (size.a_words - choice.earlier) * per_word;
-    plan->tile[1] = size.b_words * per_word;
+    plan->tile[1] = params.b_rows;
     const int64_t a_tiles = tiles_along_a(choice, a, size.a_words);
     const int64_t b_tiles = tiles_along_b(choice, b, size.b_words);
+    params.joined = {};
+    if (are_joined(shape, choice, a, b, a_tiles)) {
+        params.joined = kernels::make_divisor<uint32_t>(a.count);
+    }
     int64_t tiles = a_tiles * b_tiles;
     if (!is_used_well(choice, a, b, tiles) || !fits_index(tiles) || !fill_run(shape, a, a_tiles, &params.a) ||
         !fill_run(shape, b, b_tiles, &params.b) || !fill_outer(shape, taken, &params, &tiles)) {
@@ -256,18 +282,21 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     plan->blocks = static_cast<uint32_t>(tiles);
     plan->element = choice.element;
     plan->word = 16;
-    plan->cost = cost_of_blocks(shape, plan->blocks, rates_of(shape, choice));
+    plan->cost = cost_of_blocks(shape, plan->blocks, rates_of(shape, choice, b.pitch));
     return true;
 }
 
-// Returns the axis along which src is adjacent, in either direction, or -1.
+// Returns the axis along which src is adjacent, or nearly so, in either direction, or -1.
 int32_t find_source_axis(const Shape &shape) {
+    const int64_t most = shape.element == 1 ? kMostPitch : 1;
+    int32_t best = -1;
     for (int32_t i = 0; i < shape.ndim; ++i) {
-        if (std::abs(shape.axes[i].src_step) == shape.element) {
-            return i;
+        const int64_t step = std::abs(shape.axes[i].src_step);
+        if (step != 0 && step <= most * shape.element && (best < 0 || step < std::abs(shape.axes[best].src_step))) {
+            best = i;
         }
     }
-    return -1;
+    return best;
 }
 
 bool plan_tiles(const Shape &given, bool aligned, KernelPlan *plan) {
@@ -279,7 +308,7 @@ bool plan_tiles(const Shape &given, bool aligned, KernelPlan *plan) {
     make_forward(&shape, source_axis);  // as runs of src go in the kernel
     Taken taken = 0;
     Run a{&Axis::dst_step, &Axis::src_step};
-    Run b{&Axis::src_step, &Axis::dst_step};
+    Run b{&Axis::src_step, &Axis::dst_step, shape.axes[source_axis].src_step / shape.element};
     take(shape, 0, &a, &taken);
     take(shape, source_axis, &b, &taken);
     extend_both(shape, &a, &b, &taken);
