@@ -166,13 +166,15 @@ enum class PeerRoute : int32_t {
 };
 
 // Between two devices. Of Pieces the stages are: packing on the source's device, transfer, unpacking on the
-// destination's. Where they are direct, packing and transfer are one.
+// destination's. Where they are direct, the transfer and one of its neighbours are one: packing, or, if pieces are
+// pulled, unpacking.
 struct PeerPlan {
     PeerRoute route = PeerRoute::Driver;
     bool direct = false;  // the bytes do not pass through the host's memory
     bool src_kernel = false;
     bool dst_kernel = false;
-    bool unpacks = false;  // from scratch memory of the destination's device
+    bool unpacks = false;  // from scratch memory of the destination's device, or of the source's:
+    bool pulled = false;
     Major major = Major::Src;
     int64_t piece_bytes = 0;  // at most
     double microseconds = 0;  // as expected, of strided copies

@@ -207,7 +207,7 @@ void boxes_are_chosen_by_what_they_store_to_another_device(void **) {
         assert_true(via::cuda::plan_box(shape, INFINITY, &chosen));
         for (const via::cuda::BoxKind *kind = via::cuda::box_kinds; kind->part != 0; ++kind) {
             assert_true(!via::cuda::plan_box_of(shape, *kind, &other) || chosen.cost <= other.cost);
-            assert_true(other.cost >= static_cast<double>(shape.nbytes) / via::cuda::kPushedBytes);
+            assert_true(other.cost >= static_cast<double>(shape.nbytes) / via::cuda::link_bytes(shape.element));
         }
         const auto &share = chosen.params.box.storing;
         assert_true(4 * share.count < 128 || 4 * share.threads.divisor >= 128);

@@ -181,7 +181,7 @@ double cost_of_elements(const Shape &shape, const ElementsWalk &walk) {
         return within;
     }
     const double sectors_stored = count * stored_by_warp(shape, &dst) / kElementsOfWarp;
-    return std::max(within, cost_of_crossing(shape.far_side, sectors_stored, count * sectors));
+    return std::max(within, cost_of_crossing(shape, sectors_stored, count * sectors));
 }
 
 namespace {
@@ -216,14 +216,15 @@ int64_t bytes_of_run(const Shape &shape, const KernelPlan &plan) {
 
 }  // namespace
 
-double cost_of_crossing(FarSide side, double stored, double loaded) {
+double cost_of_crossing(const Shape &shape, double stored, double loaded) {
     constexpr double kPushStart = 5.2;  // until the first store has arrived, and the last
     constexpr double kPullStart = 7.3;  // until loads have been there and back
-    switch (side) {
+    const double rate = link_bytes(shape.element);
+    switch (shape.far_side) {
         case FarSide::Dst:
-            return kPushStart + stored * kSectorBytes / kPushedBytes;
+            return kPushStart + stored * kSectorBytes / rate;
         case FarSide::Src:
-            return kPullStart + loaded * kSectorBytes / kPulledBytes;
+            return kPullStart + loaded * kSectorBytes / rate;
         default:
             return 0;
     }
@@ -241,7 +242,7 @@ double cost_across_link(const Shape &shape, const KernelPlan &plan) {
     constexpr double kByTiles = 1.2;  // which have few loads under way
     const double waits = plan.route == KernelRoute::Tiles ? kByTiles : 1;
     const double loaded = shape.far_side == FarSide::Src ? sectors * read_per_byte(shape) * waits : 0;
-    return std::max(plan.cost, cost_of_crossing(shape.far_side, sectors, loaded));
+    return std::max(plan.cost, cost_of_crossing(shape, sectors, loaded));
 }
 
 }  // namespace via::cuda

@@ -29,12 +29,11 @@ double cost_of_rows(const Shape &shape, uint32_t blocks);
 // Of the copy element by element, and across a link.
 double cost_of_elements(const Shape &shape, const ElementsWalk &walk);
 
-// What crosses if a side is on another device: NVLink between two H200s, in bytes per microsecond.
-constexpr double kPushedBytes = 3.25e5;  // that kernels store
-constexpr double kPulledBytes = 3.2e5;   // that they load, in sectors
+// Returns the bytes that cross in a microsecond if a side is on another device: NVLink between two H200s.
+constexpr double link_bytes(int64_t element) { return element < 4 ? 3.15e5 : 3.5e5; }
 
 // Returns what a kernel takes for the sectors that the far side stores, or that are loaded from it.
-double cost_of_crossing(FarSide side, double stored, double loaded);
+double cost_of_crossing(const Shape &shape, double stored, double loaded);
 
 // Returns the cost of a plan, and across a link.
 double cost_across_link(const Shape &shape, const KernelPlan &plan);

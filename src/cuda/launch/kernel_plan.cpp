@@ -138,9 +138,8 @@ static double least_cost(const Shape &shape) {
     constexpr double kStart = 4;
     constexpr double kBytes = 2.1e6;  // of dst per microsecond
     const auto nbytes = static_cast<double>(shape.nbytes);
-    return shape.far_side == FarSide::None
-               ? kStart + nbytes / kBytes
-               : cost_of_crossing(shape.far_side, nbytes / kSectorBytes, nbytes / kSectorBytes);
+    return shape.far_side == FarSide::None ? kStart + nbytes / kBytes
+                                           : cost_of_crossing(shape, nbytes / kSectorBytes, nbytes / kSectorBytes);
 }
 
 static void keep_better(const Shape &shape, const KernelPlan &plan, KernelPlan *best) {

@@ -97,7 +97,7 @@ double cost_of(const BoxTile &box) {
                           combine({params.tiles * memory, params.tiles * cycles * kCycle / busy, turns * kTurn});
     const double crossing = stored * requests_of_sector(box) + parts * sectors_of_end(box);
     return std::max(within, wait_of(box.shape->far_side) +
-                                cost_of_crossing(box.shape->far_side, params.tiles * crossing, params.tiles * loaded));
+                                cost_of_crossing(*box.shape, params.tiles * crossing, params.tiles * loaded));
 }
 
 }  // namespace

@@ -48,18 +48,18 @@ CUmemoryPool make_pool(int32_t device_id) {
     return pool;
 }
 
-// Returns the library's pool of the stream's device, or nullptr. It serves streams of any context while there is a
+// Returns the library's pool of a device, or nullptr. It serves streams of any context while there is a
 // primary one. Without the number of that context a reset, which may destroy the pool, would not be noticed. Call with
 // the mutex held.
-Pool *find_pool(const ResolvedStream &stream) {
+Pool *find_pool(int32_t device_id) {
     ContextKey key{};
     if (driver().cuMemPoolCreate == nullptr || driver().cuMemPoolSetAttribute == nullptr ||
-        driver().cuMemAllocFromPoolAsync == nullptr || !find_active_primary(stream.device_id, &key)) {
+        driver().cuMemAllocFromPoolAsync == nullptr || !find_active_primary(device_id, &key)) {
         return nullptr;
     }
-    Pool &pool = pools[stream.device_id];
+    Pool &pool = pools[device_id];
     if (pool.pool == nullptr || (!(pool.key == key) && state_of(pool.key) == ContextState::Gone)) [[unlikely]] {
-        pool = {key, make_pool(stream.device_id), {}};
+        pool = {key, make_pool(device_id), {}};
     }
     return pool.key == key && pool.pool != nullptr ? &pool : nullptr;
 }
@@ -67,7 +67,7 @@ Pool *find_pool(const ResolvedStream &stream) {
 CUmemoryPool pool_for(const ResolvedStream &stream) {
     const CallbackScope quiet;
     const std::lock_guard<std::mutex> lock(making);
-    const Pool *pool = find_pool(stream);
+    const Pool *pool = find_pool(stream.device_id);
     return pool != nullptr ? pool->pool : nullptr;
 }
 
@@ -80,18 +80,18 @@ CUresult open_to(CUmemoryPool pool, int32_t device_id) {
     return result == CUDA_SUCCESS ? keep_bytes(pool, kKeptBytesOfOpened) : result;
 }
 
-// Returns the same pool, opened to the device of `peer`, or nullptr. Opens it again after a reset of that device, since
+// Returns the same pool, opened to another device, or nullptr. Opens it again after a reset of that device, since
 // the driver does not say what became of the mapping.
-CUmemoryPool opened_pool_for(const ResolvedStream &stream, const ResolvedStream &peer) {
+CUmemoryPool opened_pool_of(int32_t device_id, int32_t peer_id) {
     const CallbackScope quiet;
     const std::lock_guard<std::mutex> lock(making);
-    Pool *pool = driver().cuMemPoolSetAccess != nullptr ? find_pool(stream) : nullptr;
+    Pool *pool = driver().cuMemPoolSetAccess != nullptr ? find_pool(device_id) : nullptr;
     ContextKey key{};
-    if (pool == nullptr || !find_active_primary(peer.device_id, &key)) {
+    if (pool == nullptr || !find_active_primary(peer_id, &key)) {
         return nullptr;
     }
-    uint64_t &opened = pool->opened_to[peer.device_id];
-    if (opened != key.id && open_to(pool->pool, peer.device_id) == CUDA_SUCCESS) {
+    uint64_t &opened = pool->opened_to[peer_id];
+    if (opened != key.id && open_to(pool->pool, peer_id) == CUDA_SUCCESS) {
         opened = key.id;
     }
     return opened == key.id ? pool->pool : nullptr;
@@ -127,11 +127,13 @@ Status Scratch::allocate_if_room(int64_t nbytes, const ResolvedStream &stream) {
 }
 
 // Opens graph memory to the devices that the pool is open to now (CUDA programming guide, "Graph memory nodes").
-Status Scratch::allocate_opened(int64_t nbytes, const ResolvedStream &stream, const ResolvedStream &peer) {
+Status Scratch::allocate_opened(int64_t nbytes, int32_t device_id, const ResolvedStream &first,
+                                const ResolvedStream &last) {
     const RelaxedCapture relaxed;
-    const CUmemoryPool pool = opened_pool_for(stream, peer);
-    VIA_TRY(pool != nullptr ? allocate_from(pool, nbytes, peer) : VIA_OK);
-    stream_ = stream;
+    const int32_t peer_id = first.device_id == device_id ? last.device_id : first.device_id;
+    const CUmemoryPool pool = opened_pool_of(device_id, peer_id);
+    VIA_TRY(pool != nullptr ? allocate_from(pool, nbytes, first) : VIA_OK);
+    stream_ = last;
     return VIA_OK;
 }
 

@@ -24,10 +24,11 @@ public:
     VIA_NODISCARD Status allocate(int64_t nbytes, const ResolvedStream &stream);
     // Leaves the address null, without an error, if the device is full.
     VIA_NODISCARD Status allocate_if_room(int64_t nbytes, const ResolvedStream &stream);
-    // Allocates memory of the stream's device that the device of `peer` reaches too, whether peer access is on or off.
-    // Allocates in the order of `peer`, which uses it first, and frees in that of the stream. Leaves the address null
-    // also if the driver cannot open the pool to that device.
-    VIA_NODISCARD Status allocate_opened(int64_t nbytes, const ResolvedStream &stream, const ResolvedStream &peer);
+    // Allocates memory of a device that the device of the other stream reaches too, whether peer access is on or off.
+    // `first` uses it first, and `last` last: one of them is of the device. Leaves the address null also if the driver
+    // cannot open the pool.
+    VIA_NODISCARD Status allocate_opened(int64_t nbytes, int32_t device_id, const ResolvedStream &first,
+                                         const ResolvedStream &last);
     void *address() const { return reinterpret_cast<void *>(address_); }
 
 private:

@@ -30,7 +30,7 @@ public:
     PeerPlan plan_unreached(int32_t device_id) const override { return cuda::plan_unreached(reached(), device_id); }
     void cut_for(const PeerPlan &plan) override {
         make_peer_order(reached(), plan, &order_);
-        far_side_ = plan.direct ? FarSide::Dst : FarSide::None;
+        far_side_ = plan.direct && !plan.pulled ? FarSide::Dst : FarSide::None;
     }
     int64_t nbytes() const override { return order_.nbytes; }
 
@@ -69,17 +69,18 @@ public:
     PeerPieces(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &src, const ResolvedStream &dst)
         : transfer_(parts.reached()), parts_(parts), plan_(plan), src_(src), dst_(dst), relay_(src, dst) {
         parts.cut_for(plan);
-        const int64_t most = next_piece(plan, parts.nbytes());
+        const int64_t most = largest_piece(plan, parts.nbytes());
         buffer_bytes_ = round_up(std::max(most, parts.length(0, most)), PieceRelay::kAlignment);
     }
 
     // Sets *out_allocated to false, and queues nothing, if the source's device cannot reach the scratch memory or there
     // is no room.
     VIA_NODISCARD Status allocate(bool *out_allocated) {
-        const int64_t first = parts_.length(0, next_piece(plan_, parts_.nbytes()));
+        const int64_t first = parts_.length(0, next_piece(plan_, parts_.nbytes(), 0));
         const int32_t buffers = PieceRelay::count_buffers(first, parts_.nbytes());
         if (plan_.direct) {
-            VIA_TRY(landing_.allocate_opened(buffers * buffer_bytes_, dst_, src_));
+            const int32_t device_id = plan_.pulled ? src_.device_id : dst_.device_id;
+            VIA_TRY(landing_.allocate_opened(buffers * buffer_bytes_, device_id, src_, dst_));
         } else if (plan_.unpacks) {
             VIA_TRY(landing_.allocate(buffers * buffer_bytes_, dst_));
         }
@@ -96,7 +97,7 @@ public:
         }
         int64_t offset = 0;
         for (int64_t number = 0, nbytes = 0; offset < parts_.nbytes(); ++number, offset += nbytes) {
-            nbytes = parts_.length(offset, next_piece(plan_, parts_.nbytes() - offset));
+            nbytes = parts_.length(offset, std::min(next_piece(plan_, parts_.nbytes(), offset), buffer_bytes_));
             VIA_TRY(relay_.pass(
                 number, offset + nbytes == parts_.nbytes(), [&] { return fill(offset, nbytes, number); },
                 [&] { return empty(offset, nbytes, number); }));

@@ -14,11 +14,15 @@
 //       source's stream        [ piece 0 -> buffer 0 ][ piece 1 -> buffer 1 ][ piece 2 -> buffer 0 ]
 //       destination's stream                          [ buffer 0 -> dst ]    [ buffer 1 -> dst ]    [ buffer 0 -> dst ]
 //
-// The link takes several times as long as unpacking, so two buffers keep the link busy. Large pieces lose least at
-// their beginnings; the last ones are small, since the link is idle while they are unpacked. They cross in the order of
-// one side. In that of the source, adjacent bytes cross by a copy engine; a kernel packs the others as it writes across
-// the link. Pieces of a source whose outermost loop is the innermost of the destination would store a few elements of
-// each of its runs: they cross in the order of the destination.
+//            or of the source's, if dst has no gaps: kernels pack there, and a copy engine of the destination's device
+//            pulls the pieces to where they belong. Nothing but whole pieces crosses then, at the rate of plain bytes.
+//
+// What is not the link's part takes a fraction of its time, so two buffers keep the link busy. Large pieces lose least
+// at their beginnings. The last ones are small where they are unpacked, and the first ones where they are pulled: the
+// link is idle meanwhile. Pieces cross in the order of one side. In that of the source, adjacent bytes cross by a copy
+// engine; a kernel packs the others as it writes across the link. Pieces of a source whose outermost loop is the
+// innermost of the destination would store a few elements of each of its runs: they cross in the order of the
+// destination. The planner estimates each way, piece by piece.
 //
 // A copy that needs work of both devices takes a stream of the other one that nobody else uses. It begins after the
 // caller's stream, which goes on after it; in a capture it joins, and the scratch memory is the graph's. Where no GPU

@@ -72,6 +72,8 @@ bool can_access(const PeerMemory &own, const PeerMemory &other, bool writes) {
 // Costs on NVLink between two H200s: nanoseconds, and bytes a nanosecond. On a slower link everything that crosses
 // costs more alike, so the choice is the same.
 constexpr double kEngine = 390;
+constexpr double kPulled = 380;  // by a copy engine of the destination's device
+constexpr double kPullStart = 8000;
 constexpr double kBesideKernel = 350;  // by a copy engine, while a kernel unpacks what has crossed
 constexpr double kWithin = 1500;       // by a copy engine within a device
 constexpr double kShared = 1000;       // of sectors that a kernel stores in parts
@@ -82,6 +84,7 @@ constexpr double kPieces = 14000;      // scratch memory, and events
 
 constexpr int64_t kPieceBytes = int64_t{64} << 20;
 constexpr int64_t kLastPiece = int64_t{8} << 20;
+constexpr int64_t kFirstPulled = int64_t{8} << 20;  // each later one has up to three times as much as those before
 
 // Pieces are faster than the driver's copy through host memory at every size measured: 64 KiB take 16 us, there 27.
 // Opening a pool takes 18 ms once, too much for a few bytes.
@@ -119,7 +122,7 @@ double cost_of_kernel(const Move &move, FarSide far_side) {
 
 // Estimates nanoseconds of bringing a piece across.
 double cost_of_filling(const Move &packing, const PeerPlan &plan) {
-    return plan.src_kernel ? cost_of_kernel(packing, FarSide::Dst)
+    return plan.src_kernel ? cost_of_kernel(packing, plan.pulled ? FarSide::None : FarSide::Dst)
                            : kLaunch + as_double(packing.nbytes) / (plan.dst_kernel ? kBesideKernel : kEngine);
 }
 
@@ -127,7 +130,7 @@ double cost_of_filling(const Move &packing, const PeerPlan &plan) {
 // and written.
 double cost_of_emptying(const Move &unpacking, const PeerPlan &plan) {
     if (!plan.dst_kernel || unpacking.ndim == 0) {
-        return kLaunch + as_double(unpacking.nbytes) / kWithin;
+        return kLaunch + as_double(unpacking.nbytes) / (plan.pulled ? kPulled : kWithin);
     }
     const SideRows rows = find_rows(unpacking.transfer(kPinned, kPinned), Major::Dst);
     const int64_t shared = unpacking.nbytes / rows.run * std::min(rows.step, 2 * kSectorBytes);
@@ -141,7 +144,7 @@ double cost_of_pieces(const PackedOrder &order, const PeerPlan &plan) {
     double emptied[] = {0, 0};
     int64_t offset = 0;
     for (int64_t number = 0; offset < order.nbytes; ++number) {
-        const int64_t most = next_piece(plan, order.nbytes - offset);
+        const int64_t most = next_piece(plan, order.nbytes, offset);
         const Slab slab = cut_slab(order, offset, order.nbytes, most, most);
         offset += slab.nbytes;
         Move packing;
@@ -157,9 +160,13 @@ double cost_of_pieces(const PackedOrder &order, const PeerPlan &plan) {
 
 }  // namespace
 
-PeerPlan plan_pieces(const Transfer &transfer, Major major) {
-    PeerPlan plan{
-        .route = PeerRoute::Pieces, .direct = true, .unpacks = true, .major = major, .piece_bytes = kPieceBytes};
+PeerPlan plan_pieces(const Transfer &transfer, Major major, bool pulled) {
+    PeerPlan plan{.route = PeerRoute::Pieces,
+                  .direct = true,
+                  .unpacks = true,
+                  .pulled = pulled,
+                  .major = major,
+                  .piece_bytes = kPieceBytes};
     PackedOrder order;
     Move move;
     make_peer_order(transfer, plan, &order);
@@ -167,7 +174,7 @@ PeerPlan plan_pieces(const Transfer &transfer, Major major) {
     plan.src_kernel = move.ndim > 0;
     make_unpacking(order, whole(order), transfer.src, &move);
     plan.dst_kernel = move.ndim > 0;
-    plan.microseconds = (kPieces + cost_of_pieces(order, plan)) / 1000;
+    plan.microseconds = (kPieces + (pulled ? kPullStart : 0) + cost_of_pieces(order, plan)) / 1000;
     return plan;
 }
 
@@ -180,8 +187,11 @@ void keep_pieces(const Transfer &transfer, PeerPlan *best) {
     if (best->microseconds != 0 && best->microseconds <= least) {
         return;
     }
-    keep_better(plan_pieces(transfer, Major::Src), best);
-    keep_better(plan_pieces(transfer, Major::Dst), best);
+    keep_better(plan_pieces(transfer, Major::Src, false), best);
+    keep_better(plan_pieces(transfer, Major::Dst, false), best);
+    if (lies_packed(transfer, Major::Dst)) {
+        keep_better(plan_pieces(transfer, Major::Dst, true), best);
+    }
 }
 
 PeerPlan plan_strided(const Transfer &transfer, const PeerReach &reach, int32_t device_id) {
@@ -203,9 +213,11 @@ PeerPlan plan_strided(const Transfer &transfer, const PeerReach &reach, int32_t 
 PeerReach find_reach(const Transfer &transfer, int32_t device_id) {
     PeerMemory dst{};
     PeerMemory src{};
+    const int32_t dst_id = transfer.dst_side.device_id;
+    const int32_t src_id = transfer.src_side.device_id;
     PeerReach reach{.writes = false,
                     .reads = false,
-                    .scratch = can_reach_scratch(transfer.dst_side.device_id, transfer.src_side.device_id)};
+                    .scratch = can_reach_scratch(dst_id, src_id) && can_reach_scratch(src_id, dst_id)};
     if (!find_peer_memory(transfer.dst_side, transfer.dst, &dst) ||
         !find_peer_memory(transfer.src_side, transfer.src, &src)) {
         return reach;
@@ -241,7 +253,7 @@ PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_
     const bool of_neither = !of_src && device_id != transfer.dst_side.device_id;
     const bool reached = of_src ? reach.writes : reach.reads && !of_neither;
     const bool crosses_host = !reached && !of_neither && reach.scratch;
-    return crosses_host && !is_left_to_driver(transfer) ? plan_pieces(transfer, Major::Src)
+    return crosses_host && !is_left_to_driver(transfer) ? plan_pieces(transfer, Major::Src, false)
                                                         : PeerPlan{.direct = reached};
 }
 
@@ -260,9 +272,18 @@ void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder
     make_packed_order(runs, plan.major, !plan.unpacks, out_order);
 }
 
-int64_t next_piece(const PeerPlan &plan, int64_t left) {
-    const int64_t part = plan.dst_kernel ? left / 2 : left / 4 * 3;
+int64_t next_piece(const PeerPlan &plan, int64_t nbytes, int64_t offset) {
+    const int64_t left = nbytes - offset;
+    if (plan.pulled) {
+        const int64_t part = std::max(kFirstPulled, 3 * offset);
+        return std::min(plan.piece_bytes, left <= part / 2 * 3 ? left : part);
+    }
+    const int64_t part = plan.dst_kernel ? left / 8 * 5 : left / 4 * 3;
     return std::min(plan.piece_bytes, left <= kLastPiece ? left : part);
+}
+
+int64_t largest_piece(const PeerPlan &plan, int64_t nbytes) {
+    return plan.pulled ? std::min(plan.piece_bytes, nbytes) : next_piece(plan, nbytes, 0);
 }
 
 void describe_peer(const Transfer &transfer, const PeerPlan &plan, TextBuffer *text) {

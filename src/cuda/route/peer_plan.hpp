@@ -11,7 +11,7 @@ namespace via::cuda {
 struct PeerReach {
     bool writes;   // the source's device: the destination
     bool reads;    // the destination's device: the source
-    bool scratch;  // the source's device: scratch memory of the destination's
+    bool scratch;  // each device: scratch memory of the other
 };
 
 // Asks the driver. `device_id` is that of the stream. For adjacent bytes the other device's reach does not matter.
@@ -26,9 +26,10 @@ PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_
 // Plans a copy between devices that reach nothing of each other: by the driver through host memory.
 PeerPlan plan_unreached(const Transfer &transfer, int32_t device_id);
 
-// Plans a copy in pieces through scratch memory that the source's device reaches, in the order of one side's memory.
-// Where bytes lie packed in that order, a copy engine moves them.
-PeerPlan plan_pieces(const Transfer &transfer, Major major);
+// Plans a copy in pieces through scratch memory of one device that the other reaches, in the order of one side's
+// memory. Where bytes lie packed in that order, a copy engine moves them. Pieces can be pulled where all bytes of dst
+// do.
+PeerPlan plan_pieces(const Transfer &transfer, Major major, bool pulled);
 
 // Plans a copy in pieces that kernels of both devices pack and unpack. `direct`: the source's device reaches scratch
 // memory of the destination's.
@@ -38,8 +39,12 @@ PeerPlan plan_packed_pieces(bool direct);
 void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder *out_order);
 
 // Returns the bytes of the next piece. Large pieces lose least at their beginnings. The last ones are small, since
-// nothing crosses while they are unpacked: the smaller the longer that takes.
-int64_t next_piece(const PeerPlan &plan, int64_t left);
+// nothing crosses while they are unpacked: the smaller the longer that takes. Where pieces are pulled, the first ones
+// are, since nothing crosses while they are packed.
+int64_t next_piece(const PeerPlan &plan, int64_t nbytes, int64_t offset);
+
+// Returns the bytes of the largest piece.
+int64_t largest_piece(const PeerPlan &plan, int64_t nbytes);
 
 // Describes the plan: "direct, written by a kernel of device 0".
 void describe_peer(const Transfer &transfer, const PeerPlan &plan, TextBuffer *text);
