@@ -140,9 +140,9 @@ int64_t adjacent_in_dst(const Shape &shape) {
     return adjacent;
 }
 
-// Returns the sectors that a warp stores. A request of one takes as long as one of two.
+// Returns the sectors that a warp stores. A request takes as long as two and a half at least.
 double stored_by_warp(const Shape &shape, Touched *dst) {
-    constexpr double kLeast = 2;
+    constexpr double kLeast = 2.45;
     const double sectors = adjacent_in_dst(shape) == shape.nbytes
                                ? static_cast<double>(kElementsOfWarp) * shape.element / kSectorBytes
                                : dst->per_element(kElementsOfWarp, 1, kSectorBytes) * kElementsOfWarp;

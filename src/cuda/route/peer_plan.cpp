@@ -72,8 +72,7 @@ bool can_access(const PeerMemory &own, const PeerMemory &other, bool writes) {
 // Costs on NVLink between two H200s: nanoseconds, and bytes a nanosecond. On a slower link everything that crosses
 // costs more alike, so the choice is the same.
 constexpr double kEngine = 390;
-constexpr double kPulled = 380;  // by a copy engine of the destination's device
-constexpr double kPullStart = 8000;
+constexpr double kPullStart = 8000;    // of a copy engine of the destination's device
 constexpr double kBesideKernel = 350;  // by a copy engine, while a kernel unpacks what has crossed
 constexpr double kWithin = 1500;       // by a copy engine within a device
 constexpr double kShared = 1000;       // of sectors that a kernel stores in parts
@@ -130,7 +129,7 @@ double cost_of_filling(const Move &packing, const PeerPlan &plan) {
 // and written.
 double cost_of_emptying(const Move &unpacking, const PeerPlan &plan) {
     if (!plan.dst_kernel || unpacking.ndim == 0) {
-        return kLaunch + as_double(unpacking.nbytes) / (plan.pulled ? kPulled : kWithin);
+        return kLaunch + as_double(unpacking.nbytes) / (plan.pulled ? kEngine : kWithin);
     }
     const SideRows rows = find_rows(unpacking.transfer(kPinned, kPinned), Major::Dst);
     const int64_t shared = unpacking.nbytes / rows.run * std::min(rows.step, 2 * kSectorBytes);
