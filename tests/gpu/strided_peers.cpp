@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/base/text_buffer.hpp"
 #include "cuda/launch/kernel_cost.hpp"
 #include "cuda/route/peer_copy.hpp"
 #include "cuda/stream/internal_stream.hpp"
@@ -210,6 +211,22 @@ void pieces_keep_the_runs_of_the_destination_whole(void **) {
     assert_true(cost_of(10, 4000000, Major::Src) < cost_of(10, 4000000, Major::Dst));
 }
 
+void the_description_says_what_moves_the_pieces(void **) {
+    const StridedSample layout = matrix_sample(false, 2, 3000, 4000, 2, 6000);
+    static char memory[1];
+    const Transfer transfer{memory,  memory,  layout.nbytes, kDevice,       kOtherDevice,
+                            nullptr, nullptr, layout.run,    layout.ndim(), layout.axes.data()};
+    const auto text_of = [&](bool pulled) {
+        char text[200] = "";
+        via::TextBuffer buffer(text, sizeof text);
+        via::cuda::describe_peer(transfer, via::cuda::plan_pieces(transfer, Major::Dst, pulled), &buffer);
+        return std::string(text);
+    };
+    assert_string_equal(text_of(true).c_str(),
+                        "direct, in pieces of up to 23437 KiB, packed by a kernel, pulled by a copy engine");
+    assert_string_equal(text_of(false).c_str(), "direct, in pieces of up to 23437 KiB, packed by a kernel");
+}
+
 // Indices of the outermost loop do not halve evenly, and a last piece may have more than the one before.
 void pieces_fit_their_buffers(void **) {
     need_fake_driver();
@@ -320,6 +337,7 @@ int main() {
     const CMUnitTest tests_without_kernels[] = {
         cmocka_unit_test(rows_are_left_to_the_link),
         cmocka_unit_test(pieces_keep_the_runs_of_the_destination_whole),
+        cmocka_unit_test(the_description_says_what_moves_the_pieces),
         cmocka_unit_test(a_little_is_read_in_whole_sectors_from_the_other_device),
     };
     return run_routes(tests_without_kernels, tests);

@@ -288,8 +288,9 @@ int64_t largest_piece(const PeerPlan &plan, int64_t nbytes) {
 void describe_peer(const Transfer &transfer, const PeerPlan &plan, TextBuffer *text) {
     text->add("%s", plan.direct ? "direct" : "by the driver through host memory");
     if (plan.route == PeerRoute::Pieces) {
-        text->add(", in pieces of up to %lld KiB%s%s", as_printed(std::min(plan.piece_bytes, transfer.nbytes) >> 10),
-                  plan.src_kernel ? ", packed by a kernel" : "", plan.dst_kernel ? ", unpacked by a kernel" : "");
+        text->add(", in pieces of up to %lld KiB%s%s%s", as_printed(std::min(plan.piece_bytes, transfer.nbytes) >> 10),
+                  plan.src_kernel ? ", packed by a kernel" : "", plan.pulled ? ", pulled by a copy engine" : "",
+                  plan.dst_kernel ? ", unpacked by a kernel" : "");
     } else if (plan.route != PeerRoute::Driver) {
         const bool pushes = plan.route == PeerRoute::Push;
         text->add(", %s by a kernel of device %d", pushes ? "written" : "read",
