@@ -379,8 +379,8 @@ struct Tile {
         }
     }
 
-    // Stores whole rows that follow one another in dst, as one run. A sixteen begins in a row and may end in the next
-    // one, which has as many elements or more.
+    // Stores whole rows that follow one another in dst, as one run. Rows have a sixteen's elements or more, so that one
+    // which begins in a row ends there or in the next.
     VIA_DEVICE static void store_joined(const Params &params, const Place &place, const Shared &shared,
                                         uint32_t thread) {
         const uint32_t rows = rows_of(params, place);

@@ -268,10 +268,8 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     plan->tile[1] = params.b_rows;
     const int64_t a_tiles = tiles_along_a(choice, a, size.a_words);
     const int64_t b_tiles = tiles_along_b(choice, b, size.b_words);
-    params.joined = {};
-    if (are_joined(shape, choice, a, b, a_tiles)) {
-        params.joined = kernels::make_divisor<uint32_t>(a.count);
-    }
+    params.joined = are_joined(shape, choice, a, b, a_tiles) ? kernels::make_divisor<uint32_t>(a.count)
+                                                             : kernels::Divisor<uint32_t>{};
     int64_t tiles = a_tiles * b_tiles;
     if (!is_used_well(choice, a, b, tiles) || !fits_index(tiles) || !fill_run(shape, a, a_tiles, &params.a) ||
         !fill_run(shape, b, b_tiles, &params.b) || !fill_outer(shape, taken, &params, &tiles)) {

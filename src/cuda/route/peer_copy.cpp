@@ -97,7 +97,7 @@ public:
         }
         int64_t offset = 0;
         for (int64_t number = 0, nbytes = 0; offset < parts_.nbytes(); ++number, offset += nbytes) {
-            nbytes = parts_.length(offset, std::min(next_piece(plan_, parts_.nbytes(), offset), buffer_bytes_));
+            nbytes = parts_.length(offset, next_piece(plan_, parts_.nbytes(), offset));
             VIA_TRY(relay_.pass(
                 number, offset + nbytes == parts_.nbytes(), [&] { return fill(offset, nbytes, number); },
                 [&] { return empty(offset, nbytes, number); }));

@@ -8,6 +8,7 @@
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/plan_cache.hpp"
 #include "cuda/memory/stream_scratch.hpp"
+#include "cuda/stream/piece_relay.hpp"
 
 namespace via::cuda {
 namespace {
@@ -150,9 +151,10 @@ double cost_of_pieces(const PackedOrder &order, const PeerPlan &plan) {
         Move unpacking;
         make_packing(order, slab, buffer, &packing);
         make_unpacking(order, slab, buffer, &unpacking);
-        double &done = emptied[number % 2];
+        double &done = emptied[PieceRelay::buffer_of(number)];
+        const double other = emptied[PieceRelay::buffer_of(number + 1)];
         filled = std::max(filled, done) + cost_of_filling(packing, plan);
-        done = std::max(filled + kHandOver, emptied[1 - number % 2]) + cost_of_emptying(unpacking, plan);
+        done = std::max(filled + kHandOver, other) + cost_of_emptying(unpacking, plan);
     }
     return std::max(emptied[0], emptied[1]);
 }
@@ -271,18 +273,21 @@ void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder
     make_packed_order(runs, plan.major, !plan.unpacks, out_order);
 }
 
-int64_t next_piece(const PeerPlan &plan, int64_t nbytes, int64_t offset) {
-    const int64_t left = nbytes - offset;
-    if (plan.pulled) {
-        const int64_t part = std::max(kFirstPulled, 3 * offset);
-        return std::min(plan.piece_bytes, left <= part / 2 * 3 ? left : part);
-    }
-    const int64_t part = plan.dst_kernel ? left / 8 * 5 : left / 4 * 3;
-    return std::min(plan.piece_bytes, left <= kLastPiece ? left : part);
+// Returns the bytes of the next piece of what is left, if the last ones are to be small.
+static int64_t part_of(const PeerPlan &plan, int64_t left) {
+    return left <= kLastPiece ? left : plan.dst_kernel ? left / 8 * 5 : left / 4 * 3;
 }
 
 int64_t largest_piece(const PeerPlan &plan, int64_t nbytes) {
-    return plan.pulled ? std::min(plan.piece_bytes, nbytes) : next_piece(plan, nbytes, 0);
+    return std::min(plan.piece_bytes, plan.pulled ? nbytes : part_of(plan, nbytes));
+}
+
+// A part of what an uneven cut has left could be larger than the first one.
+int64_t next_piece(const PeerPlan &plan, int64_t nbytes, int64_t offset) {
+    const int64_t left = nbytes - offset;
+    const int64_t pulled = std::max(kFirstPulled, 3 * offset);
+    const int64_t wanted = !plan.pulled ? part_of(plan, left) : left <= pulled / 2 * 3 ? left : pulled;
+    return std::min(wanted, largest_piece(plan, nbytes));
 }
 
 void describe_peer(const Transfer &transfer, const PeerPlan &plan, TextBuffer *text) {
