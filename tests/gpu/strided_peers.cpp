@@ -33,6 +33,21 @@ Route by_pieces(Major major, bool pulled, int64_t piece_bytes) {
     };
 }
 
+// Of memory that nobody touches: for planners. Keeps to the layout's axes.
+Transfer planned(const StridedSample &layout) {
+    static char memory[1];
+    return {memory,  memory,  layout.nbytes, kDevice,       kOtherDevice,
+            nullptr, nullptr, layout.run,    layout.ndim(), layout.axes.data()};
+}
+
+// Leaves nothing in the pools of either.
+void reset_devices() {
+    for (const int32_t device_id : {0, 1}) {
+        assert_int_equal(cu(cuDevicePrimaryCtxReset)(device_id), CUDA_SUCCESS);
+        load(device_id);
+    }
+}
+
 constexpr PeerReach kNothingReached{};
 constexpr PeerReach kScratchReached{.writes = false, .reads = false, .scratch = true};
 
@@ -76,8 +91,9 @@ void two_devices_copy_any_layout_on_a_stream_of_either(void **) {
         const StridedSample layout = random_sample(&random, 40, 4, 9);
         const int64_t piece = random.between(1, layout.nbytes);
         const int32_t device_id = static_cast<int32_t>(seed % 2);
-        for (const Route &route : {by_peers(kNothingReached, piece), by_pieces(Major::Src, false, piece),
-                                   by_pieces(Major::Dst, false, piece), by_pieces(Major::Dst, true, piece)}) {
+        for (const Route &route :
+             {by_peers(kNothingReached, piece), by_peers(kScratchReached, piece), by_pieces(Major::Src, false, piece),
+              by_pieces(Major::Dst, false, piece), by_pieces(Major::Dst, true, piece)}) {
             check(layout, kDevice, kOtherDevice, route, &random, device_id);
             check(layout, kOtherDevice, kDevice, route, &random, device_id);
         }
@@ -139,10 +155,7 @@ void what_cannot_be_opened_goes_through_the_host(void **) {
                     {"cuMemcpyAsync", CUDA_ERROR_INVALID_VALUE},
                     {"cuLaunchKernel", CUDA_ERROR_INVALID_VALUE}};
     const auto refuse = [&](const auto &refusal, int32_t stream_device) {
-        for (const int32_t device_id : {0, 1}) {
-            assert_int_equal(cu(cuDevicePrimaryCtxReset)(device_id), CUDA_SUCCESS);
-            load(device_id);
-        }
+        reset_devices();
         const std::string text = via_last_error();
         const Route refused = [&](const Transfer &transfer, const ResolvedStream &stream) {
             fake(fake_fail_at)(refusal.function, 1, refusal.result);
@@ -163,29 +176,23 @@ void what_cannot_be_opened_goes_through_the_host(void **) {
     }
 }
 
-// The side that has whole rows leaves them to the link; what has none is packed, and turned by the destination's
-// device.
+// The side that has whole rows leaves them to the link; what has none is turned within the source's memory, and pulled.
 void rows_are_left_to_the_link(void **) {
     const StridedSample turned = matrix_sample(false, 4, 3000, 4000, 4, 12000);
     const StridedSample gaps_in_src = matrix_sample(false, 4, 3000, 4000, 32000, 8);
     const StridedSample gaps_in_dst = matrix_sample(true, 4, 3000, 4000, 32000, 8);
     const auto plan_of = [](const StridedSample &layout, const PeerReach &reach, int32_t device_id) {
-        static char memory[1];
-        return via::cuda::plan_peer_copy({memory, memory, layout.nbytes, kDevice, kOtherDevice, nullptr, nullptr,
-                                          layout.run, layout.ndim(), layout.axes.data()},
-                                         reach, device_id);
+        return via::cuda::plan_peer_copy(planned(layout), reach, device_id);
     };
     constexpr PeerReach kAll{true, true, true};
     for (const int32_t device_id : {0, 1}) {
-        const PeerPlan gathered = plan_of(gaps_in_src, kAll, device_id);
-        assert_true(gathered.route == PeerRoute::Push || gathered.pulled);
+        assert_int_equal(plan_of(gaps_in_src, kAll, device_id).route, PeerRoute::Push);
         const PeerPlan scattered = plan_of(gaps_in_dst, kAll, device_id);
         assert_true(scattered.route == PeerRoute::Pull || (scattered.unpacks && !scattered.src_kernel));
         const PeerPlan packed = plan_of(gaps_in_src, kScratchReached, device_id);
         assert_true(packed.direct && packed.src_kernel && !packed.dst_kernel && packed.unpacks);
-        const PeerPlan unpacked = plan_of(turned, kScratchReached, device_id);
-        assert_true(unpacked.direct && unpacked.src_kernel == unpacked.pulled);
-        assert_true(unpacked.dst_kernel != unpacked.pulled);
+        const PeerPlan pulled = plan_of(turned, kScratchReached, device_id);
+        assert_true(pulled.direct && pulled.pulled && pulled.src_kernel && !pulled.dst_kernel);
     }
     assert_true(!plan_of(turned, kNothingReached, 0).src_kernel && plan_of(turned, kNothingReached, 0).unpacks);
     assert_true(plan_of(turned, kNothingReached, 1).src_kernel && !plan_of(turned, kNothingReached, 1).unpacks);
@@ -200,12 +207,8 @@ void rows_are_left_to_the_link(void **) {
 // of each of its runs.
 void pieces_keep_the_runs_of_the_destination_whole(void **) {
     const auto cost_of = [](int64_t rows, int64_t columns, Major major) {
-        static char memory[1];
         const StridedSample layout = matrix_sample(false, 4, rows, columns, 4, 4 * rows);
-        return via::cuda::plan_pieces({memory, memory, layout.nbytes, kDevice, kOtherDevice, nullptr, nullptr,
-                                       layout.run, layout.ndim(), layout.axes.data()},
-                                      major, false)
-            .microseconds;
+        return via::cuda::plan_pieces(planned(layout), major, false).microseconds;
     };
     assert_true(cost_of(4000000, 10, Major::Dst) < cost_of(4000000, 10, Major::Src));
     assert_true(cost_of(10, 4000000, Major::Src) < cost_of(10, 4000000, Major::Dst));
@@ -213,13 +216,11 @@ void pieces_keep_the_runs_of_the_destination_whole(void **) {
 
 void the_description_says_what_moves_the_pieces(void **) {
     const StridedSample layout = matrix_sample(false, 2, 3000, 4000, 2, 6000);
-    static char memory[1];
-    const Transfer transfer{memory,  memory,  layout.nbytes, kDevice,       kOtherDevice,
-                            nullptr, nullptr, layout.run,    layout.ndim(), layout.axes.data()};
     const auto text_of = [&](bool pulled) {
         char text[200] = "";
         via::TextBuffer buffer(text, sizeof text);
-        via::cuda::describe_peer(transfer, via::cuda::plan_pieces(transfer, Major::Dst, pulled), &buffer);
+        const PeerPlan plan = via::cuda::plan_pieces(planned(layout), Major::Dst, pulled);
+        via::cuda::describe_peer(planned(layout), plan, &buffer);
         return std::string(text);
     };
     assert_string_equal(text_of(true).c_str(),
@@ -232,17 +233,15 @@ void pieces_fit_their_buffers(void **) {
     need_fake_driver();
     need_two_devices();
     Random random(24);
-    for (const int32_t device_id : {0, 1}) {  // whose pools keep nothing then that a piece could run into
-        assert_int_equal(cu(cuDevicePrimaryCtxReset)(device_id), CUDA_SUCCESS);
-        load(device_id);
-    }
+    reset_devices();  // whose pools keep nothing then that a piece could run into
     const int64_t before = fake(fake_bytes_through_host)();
     const StridedSample turned = matrix_sample(false, 4, 161, 20885, 4, 644);
     const StridedSample wide = matrix_sample(false, 4, 3, 1000000, 4, 12);
+    constexpr int64_t kMost = int64_t{64} << 20;
     for (const StridedSample &layout : {turned, wide}) {
-        for (const Major major : {Major::Src, Major::Dst}) {
-            const bool pulled = major == Major::Dst && layout.nbytes == wide.nbytes;
-            check(layout, kDevice, kOtherDevice, by_pieces(major, pulled, int64_t{64} << 20), &random);
+        for (const Route &route : {by_pieces(Major::Src, false, kMost), by_pieces(Major::Dst, false, kMost),
+                                   by_pieces(Major::Dst, true, kMost)}) {
+            check(layout, kDevice, kOtherDevice, route, &random);
         }
     }
     assert_int_equal(fake(fake_bytes_through_host)(), before);
@@ -253,14 +252,11 @@ void pieces_fit_their_buffers(void **) {
 // uses whole sectors of it: a source in another order is not asked for each element across the link.
 void a_little_is_read_in_whole_sectors_from_the_other_device(void **) {
     const auto plan_of = [](int64_t rows, int64_t columns) {
-        static char memory[1];
         StridedSample layout = matrix_sample(false, 4, rows, columns, 4, 4 * rows);
         for (via::Axis &axis : layout.axes) {
             axis.dst_step *= 2;
         }
-        return via::cuda::plan_peer_copy({memory, memory, layout.nbytes, kDevice, kOtherDevice, nullptr, nullptr,
-                                          layout.run, layout.ndim(), layout.axes.data()},
-                                         {false, true, true}, 1);
+        return via::cuda::plan_peer_copy(planned(layout), {false, true, true}, 1);
     };
     for (const int64_t rows : {400, 1200}) {
         const via::cuda::PeerPlan plan = plan_of(rows, 1000);
