@@ -135,24 +135,8 @@ void several_pieces_are_captured(void **) {
     Random random(6);
     const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
     for (const bool to_device : {true, false}) {
-        const Trial trial(layout, to_device ? kDevice : kPinned, to_device ? kPinned : kDevice, &random);
-        ResolvedStream stream = stream_of(0);
-        via::cuda::ContextScope scope;
-        enter_device(0, &scope);
-        CUgraph graph = nullptr;
-        CUgraphExec made = nullptr;
-        assert_int_equal(cu(cuStreamBeginCapture)(stream.handle, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
-        stream.capturing = true;
-        const Status status = by_link(LinkRoute::Packed, 100000)(trial.transfer(), stream);
-        assert_int_equal(cu(cuStreamEndCapture)(stream.handle, &graph), CUDA_SUCCESS);
-        assert_int_equal(status, VIA_OK);
-        assert_false(trial.is_right());
-        assert_int_equal(cu(cuGraphInstantiate)(&made, graph, 0), CUDA_SUCCESS);
-        assert_int_equal(cu(cuGraphLaunch)(made, stream.handle), CUDA_SUCCESS);
-        assert_int_equal(via::cuda::wait_for_stream(stream_of(0)), VIA_OK);
-        assert_true(trial.is_right());
-        assert_int_equal(cu(cuGraphExecDestroy)(made), CUDA_SUCCESS);
-        assert_int_equal(cu(cuGraphDestroy)(graph), CUDA_SUCCESS);
+        check_captured(layout, to_device ? kDevice : kPinned, to_device ? kPinned : kDevice,
+                       by_link(LinkRoute::Packed, 100000), &random);
     }
 }
 

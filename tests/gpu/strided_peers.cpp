@@ -100,6 +100,18 @@ void two_devices_copy_any_layout_on_a_stream_of_either(void **) {
     }
 }
 
+void pieces_are_captured_on_a_stream_of_either(void **) {
+    need_two_devices();
+    Random random(26);
+    const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
+    for (const int32_t device_id : {0, 1}) {
+        for (const Route &route : {by_pieces(Major::Src, false, 100000), by_pieces(Major::Dst, false, 100000),
+                                   by_pieces(Major::Dst, true, 100000)}) {
+            check_captured(layout, kDevice, kOtherDevice, route, &random, device_id);
+        }
+    }
+}
+
 void with_peer_access_one_kernel_copies_any_layout(void **) {
     need_two_devices();
     const PeerAccess access;
@@ -291,6 +303,7 @@ void either_device_may_be_reset_between_two_copies(void **) {
         const int64_t before = fake(fake_bytes_through_host)();
         check(layout, kDevice, kOtherDevice, by_peers(kScratchReached, 50000), &random, device_id);
         check(layout, kOtherDevice, kDevice, by_peers(kScratchReached, 50000), &random, device_id);
+        check(layout, kDevice, kOtherDevice, by_pieces(Major::Dst, true, 50000), &random, device_id);
         assert_int_equal(fake(fake_bytes_through_host)(), before);
         assert_int_equal(cu(cuDevicePrimaryCtxReset)(device_id), CUDA_SUCCESS);
         load(device_id);
@@ -307,7 +320,9 @@ void any_failing_call_between_devices_is_reported_and_leaves_nothing_behind(void
         axis.src_step *= 2;
     }
     both.src_bytes *= 2;
+    const StridedSample turned = matrix_sample(false, 4, 20, 30, 4, 80);
     for (const int32_t device_id : {0, 1}) {
+        fail_every_call(turned, kDevice, kOtherDevice, by_pieces(Major::Dst, true, 900), device_id);
         fail_every_call(both, kDevice, kOtherDevice, by_peers(kNothingReached, 900), device_id);
         fail_every_call(both, kDevice, kOtherDevice, by_peers(kScratchReached, 900), device_id);
     }
@@ -321,6 +336,7 @@ void any_failing_call_between_devices_is_reported_and_leaves_nothing_behind(void
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(two_devices_copy_any_layout_on_a_stream_of_either),
+        cmocka_unit_test(pieces_are_captured_on_a_stream_of_either),
         cmocka_unit_test(with_peer_access_one_kernel_copies_any_layout),
         cmocka_unit_test(what_devices_reach_is_what_the_driver_says),
         cmocka_unit_test(pieces_cross_without_the_host_though_nobody_has_switched_access_on),

@@ -156,6 +156,30 @@ inline void check(const StridedSample &layout, const Side &dst, const Side &src,
     }
     assert_true(trial.is_right());
 }
+
+// The copy is done by the graph that is captured of it, and not before.
+inline void check_captured(const StridedSample &layout, const Side &dst, const Side &src, const Route &route,
+                           Random *random, int32_t device_id = 0) {
+    const Trial trial(layout, dst, src, random);
+    ResolvedStream stream = stream_of(device_id);
+    via::cuda::ContextScope scope;
+    enter_device(device_id, &scope);
+    CUgraph graph = nullptr;
+    CUgraphExec made = nullptr;
+    assert_int_equal(cu(cuStreamBeginCapture)(stream.handle, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    stream.capturing = true;
+    const Status status = route(trial.transfer(), stream);
+    assert_int_equal(cu(cuStreamEndCapture)(stream.handle, &graph), CUDA_SUCCESS);
+    assert_int_equal(status, VIA_OK);
+    assert_false(trial.is_right());
+    assert_int_equal(cu(cuGraphInstantiate)(&made, graph, 0), CUDA_SUCCESS);
+    assert_int_equal(cu(cuGraphLaunch)(made, stream.handle), CUDA_SUCCESS);
+    assert_int_equal(via::cuda::wait_for_stream(stream_of(device_id)), VIA_OK);
+    assert_true(trial.is_right());
+    assert_int_equal(cu(cuGraphExecDestroy)(made), CUDA_SUCCESS);
+    assert_int_equal(cu(cuGraphDestroy)(graph), CUDA_SUCCESS);
+}
+
 // Columns of a matrix, transposed or with gaps between elements or rows; large enough for several slots.
 inline std::vector<StridedSample> matrices(bool host_is_dst) {
     return {matrix_sample(host_is_dst, 4, 700, 900, 4, 2800),  matrix_sample(host_is_dst, 4, 700, 900, 7200, 8),
