@@ -282,7 +282,7 @@ void threads_number_a_part_of_an_axis(void **) {
     Shape shape;
     via::cuda::find_shape(Loops(4, {{5, 4, 4000}, {100000, 20, 40}}).transfer, &shape);
     via::cuda::ElementsWalk walk;
-    assert_true(via::cuda::make_walk(shape, -1, 1, &walk));
+    assert_true(via::cuda::make_walk(shape, -1, 1, 1, &walk));
     assert_true(walk.is_shared && walk.axis == 1);
     assert_int_equal(walk.unit, 51);
     assert_int_equal(via::cuda::count_blocks(shape, walk), via::divide_up(100000, 51 * walk.each));
@@ -294,7 +294,7 @@ void threads_number_rows_that_fill_blocks_together(void **) {
     via::cuda::find_shape(
         Loops(16, {{591, 16, 16}, {431, 16 * 591, 16 * 600}, {65, 16 * 591 * 431, 16 * 600 * 1300}}).transfer, &shape);
     via::cuda::ElementsWalk walk;
-    assert_true(via::cuda::make_walk(shape, -1, 1, &walk));
+    assert_true(via::cuda::make_walk(shape, -1, 1, 1, &walk));
     assert_true(walk.is_shared && walk.axis == 1);
     assert_int_equal(walk.unit, 3);
 }

@@ -11,6 +11,58 @@ namespace {
 
 constexpr int64_t kLineBytes = 128;
 
+// Returns the part of a copy that the second-level cache does not hold: 0 for small copies, 1 for large ones.
+double past_caches(const Shape &shape) {
+    constexpr double kSmall = 8 << 20;
+    constexpr double kLarge = 24 << 20;
+    return std::clamp((static_cast<double>(shape.nbytes) - kSmall) / (kLarge - kSmall), 0.0, 1.0);
+}
+
+// Returns how many bytes are adjacent in dst. `out_period` receives the distance from one such run to the next.
+int64_t adjacent_in_dst(const Shape &shape, int64_t *out_period) {
+    int64_t adjacent = shape.element;
+    int32_t i = 0;
+    for (; i < shape.ndim && shape.axes[i].dst_step == adjacent; ++i) {
+        adjacent *= shape.axes[i].extent;
+    }
+    *out_period = i < shape.ndim ? shape.axes[i].dst_step : adjacent;
+    return adjacent;
+}
+
+}  // namespace
+
+bool begins_anywhere(const Shape &shape, int64_t bytes) {
+    uint64_t all = shape.dst;
+    for (int32_t i = 0; i < shape.ndim; ++i) {
+        all |= shape.axes[i].dst_step >= bytes ? static_cast<uint64_t>(shape.axes[i].dst_step) : 0;
+    }
+    return all % kSectorBytes != 0;
+}
+
+void Region::add(int64_t extent, int64_t step) {
+    if (step == 0 || extent == 1) {
+        return;
+    }
+    int32_t at = count_++;
+    for (; at > 0 && moves_[at - 1].step > std::abs(step); --at) {
+        moves_[at] = moves_[at - 1];
+    }
+    moves_[at] = {extent, std::abs(step)};
+}
+
+double Region::count_units(int64_t element, int64_t begins, int64_t unit) const {
+    double runs = 1;
+    int64_t span = element;
+    for (int32_t i = 0; i < count_; ++i) {
+        if (moves_[i].step < span + unit) {
+            span += (moves_[i].extent - 1) * moves_[i].step;
+        } else {
+            runs *= static_cast<double>(moves_[i].extent);
+        }
+    }
+    return runs * static_cast<double>(span + unit - std::clamp(begins, element, unit)) / static_cast<double>(unit);
+}
+
 // Returns how many bytes are read for one that is wanted, because src has gaps.
 double read_per_byte(const Shape &shape) {
     const TileProblem problem{shape.axes, shape.ndim, shape.element, kSectorBytes};
@@ -21,15 +73,6 @@ double read_per_byte(const Shape &shape) {
     return std::max(1.0, read / wanted);
 }
 
-// Returns the part of a copy that the second-level cache does not hold: 0 for small copies, 1 for large ones.
-double past_caches(const Shape &shape) {
-    constexpr double kSmall = 8 << 20;
-    constexpr double kLarge = 24 << 20;
-    return std::clamp((static_cast<double>(shape.nbytes) - kSmall) / (kLarge - kSmall), 0.0, 1.0);
-}
-
-}  // namespace
-
 double combine(std::initializer_list<double> bounds) {
     double sum = 0;
     for (const double bound : bounds) {
@@ -39,31 +82,31 @@ double combine(std::initializer_list<double> bounds) {
 }
 
 double memory_share(const Shape &shape) {
-    constexpr double kOfCached = 0.7;
+    constexpr double kOfCached = 0.4;
     return kOfCached + (1 - kOfCached) * past_caches(shape);
 }
 
-double cost_of_blocks(const Shape &shape, uint32_t blocks, const KernelRates &rates) {
-    const double moved = static_cast<double>(shape.nbytes) * (1 + read_per_byte(shape)) / 2 * memory_share(shape);
-    return rates.start + std::max(moved / rates.bytes, blocks * rates.per_block);
+double filled_sectors(const Shape &shape) {
+    int64_t period = 0;
+    const int64_t run = adjacent_in_dst(shape, &period);
+    if (run == shape.nbytes || (run % kSectorBytes == 0 && !begins_anywhere(shape, run))) {
+        return 0;
+    }
+    const double runs = static_cast<double>(shape.nbytes) / static_cast<double>(run);
+    const double touched = static_cast<double>(std::min(run + kSectorBytes - 1, period)) / kSectorBytes;
+    return runs * std::min(2.0, touched) * past_caches(shape);
 }
 
-// Two sectors of each run are stored in parts, if it begins anywhere.
-double cost_of_rows(const Shape &shape, uint32_t blocks) {
-    constexpr KernelRates kRates = {3.5, 1.85e6, 4.5e-3};
-    constexpr double kPerRun = 1.7e-4;
-    uint64_t begins = shape.dst;
-    for (int32_t i = 1; i < shape.ndim; ++i) {
-        begins |= static_cast<uint64_t>(shape.axes[i].dst_step);
-    }
-    const double runs = static_cast<double>(shape.nbytes) / static_cast<double>(shape.run);
-    const double parts = begins % kSectorBytes == 0 ? 0 : runs * kPerRun;
-    return std::max(cost_of_blocks(shape, blocks, kRates), kRates.start + parts);
+double cost_of_blocks(const Shape &shape, uint32_t blocks, double read, const KernelRates &rates) {
+    constexpr double kFilled = 4;  // a byte of a sector that is filled, next to one that is read and stored
+    const double moved = static_cast<double>(shape.nbytes) * (1 + rates.wasted * (read - 1)) * memory_share(shape) +
+                         filled_sectors(shape) * kSectorBytes * kFilled;
+    return rates.start + combine({moved / rates.bytes, blocks * rates.per_block});
 }
 
 namespace {
 
-// A box of elements, as steps of one side.
+// What threads with neighbouring numbers touch on one side.
 class Touched {
 public:
     Touched(const Shape &shape, const ElementsWalk &walk, int64_t Axis::*step)
@@ -72,78 +115,42 @@ public:
     // Returns the units of so many bytes that are touched for an element, where threads with `numbers` neighbouring
     // numbers take `each` elements.
     double per_element(int64_t numbers, int64_t each, int64_t unit) {
-        count_ = 0;
+        Region region;
         double elements = 1;
+        // Adds as much of an axis as `left` leaves.
+        const auto add = [&](int32_t axis, int64_t most, int64_t step) {
+            const int64_t extent = std::min(most, numbers);
+            numbers = divide_up(numbers, extent);
+            elements *= static_cast<double>(extent);
+            region.add(extent, shape_.axes[axis].*step_ * step);
+        };
         for (int32_t i = 0; i < walk_.ndim; ++i) {
             const int32_t axis = walk_.numbered[i];
-            add(axis, axis == walk_.axis ? walk_.unit : shape_.axes[axis].extent, 1, &numbers, &elements);
+            add(axis, axis == walk_.axis ? walk_.unit : shape_.axes[axis].extent, 1);
         }
-        int64_t there = std::min(each, divide_up(shape_.axes[walk_.axis].extent, walk_.unit));
+        const int64_t all = divide_up(shape_.axes[walk_.axis].extent, walk_.unit);
+        const int64_t there = std::min(each, all);
         numbers *= there;
-        there = numbers > there ? divide_up(shape_.axes[walk_.axis].extent, walk_.unit) : there;
-        add(walk_.axis, there, walk_.unit, &numbers, &elements);
+        add(walk_.axis, numbers > there ? all : there, walk_.unit);
         for (int32_t i = 0; i < shape_.ndim && numbers > 1; ++i) {
             if (!walk_.has(i)) {
-                add(i, shape_.axes[i].extent, 1, &numbers, &elements);
+                add(i, shape_.axes[i].extent, 1);
             }
         }
-        return units(unit) / elements;
+        return region.count_units(shape_.element, shape_.element, unit) / elements;
     }
 
 private:
-    struct Move {
-        int64_t extent;
-        int64_t step;
-    };
-
-    // Adds as much of an axis as `left` leaves, small steps first.
-    void add(int32_t axis, int64_t most, int64_t unit, int64_t *left, double *elements) {
-        const int64_t extent = std::min(most, *left);
-        *left = divide_up(*left, extent);
-        *elements *= static_cast<double>(extent);
-        const int64_t step = std::abs(shape_.axes[axis].*step_) * unit;
-        int32_t at = step == 0 || extent == 1 ? -1 : count_++;
-        for (; at > 0 && moves_[at - 1].step > step; --at) {
-            moves_[at] = moves_[at - 1];
-        }
-        if (at >= 0) {
-            moves_[at] = {extent, step};
-        }
-    }
-
-    double units(int64_t unit) const {
-        double runs = 1;
-        int64_t span = shape_.element;
-        for (int32_t i = 0; i < count_; ++i) {
-            if (moves_[i].step < span + unit) {
-                span += (moves_[i].extent - 1) * moves_[i].step;
-            } else {
-                runs *= static_cast<double>(moves_[i].extent);
-            }
-        }
-        return runs * static_cast<double>(span + unit - shape_.element) / static_cast<double>(unit);
-    }
-
     const Shape &shape_;
     const ElementsWalk &walk_;
     int64_t Axis::*const step_;
-    int32_t count_ = 0;
-    Move moves_[VIA_MAX_NDIM + 2];
 };
-
-// Returns how many bytes are adjacent in dst.
-int64_t adjacent_in_dst(const Shape &shape) {
-    int64_t adjacent = shape.element;
-    for (int32_t i = 0; i < shape.ndim && shape.axes[i].dst_step == adjacent; ++i) {
-        adjacent *= shape.axes[i].extent;
-    }
-    return adjacent;
-}
 
 // Returns the sectors that a warp stores. A request takes as long as two and a half at least.
 double stored_by_warp(const Shape &shape, Touched *dst) {
     constexpr double kLeast = 2.45;
-    const double sectors = adjacent_in_dst(shape) == shape.nbytes
+    int64_t period = 0;
+    const double sectors = adjacent_in_dst(shape, &period) == shape.nbytes
                                ? static_cast<double>(kElementsOfWarp) * shape.element / kSectorBytes
                                : dst->per_element(kElementsOfWarp, 1, kSectorBytes) * kElementsOfWarp;
     return std::max(sectors, kLeast);
@@ -155,14 +162,14 @@ double stored_by_warp(const Shape &shape, Touched *dst) {
 // that of the multiprocessor, or in that of all, which holds small copies whole.
 double cost_of_elements(const Shape &shape, const ElementsWalk &walk) {
     constexpr double kStart = 3.8;
-    constexpr double kLoadedLine = 1.27e-6;  // that a warp asks for
-    constexpr double kStoredLine = 1.4e-5;
-    constexpr double kSector = 5.8e-6;  // of src, for a block
-    constexpr double kCached = 4.2e-6;  // a burst of src, for the whole GPU, if copies are small
-    constexpr double kBurst = 1.38e-5;  // of either side, if they are not
-    constexpr double kBlock = 4.2e-4;
-    constexpr double kBlockAxis = 1.5e-4;
-    constexpr int64_t kBurstBytes = 64;
+    constexpr double kLoadedLine = 1.32e-6;  // that a warp asks for
+    constexpr double kStoredLine = 1.54e-5;
+    constexpr double kSector = 6.8e-6;  // of src, for a block
+    constexpr double kCached = 5e-6;    // a burst of src, for the whole GPU, if copies are small
+    constexpr double kBurst = 1.31e-5;  // of either side, if they are not
+    constexpr double kBlockAxis = 1.77e-4;
+    constexpr double kLongWalk = 1.06;  // of more than two words: few threads have loads under way
+    constexpr int64_t kMostShort = 16;  // bytes
     constexpr int64_t kWarp = 32;
     constexpr int64_t kOfGpu = int64_t{1} << 20;  // elements
     const double count = static_cast<double>(shape.nbytes) / shape.element;
@@ -175,8 +182,10 @@ double cost_of_elements(const Shape &shape, const ElementsWalk &walk) {
     const double read = src.per_element(kOfGpu / walk.each, walk.each, kBurstBytes);
     const double stored = dst.per_element(kOfGpu / walk.each, walk.each, kBurstBytes);
     const double bursts = large * (read + stored) * kBurst + (1 - large) * read * kCached;
-    const double work = static_cast<double>(count_blocks(shape, walk)) * (kBlock + shape.ndim * kBlockAxis);
-    const double within = kStart + combine({count * lines, count * sectors * kSector, count * bursts, work});
+    const double memory = (count * bursts + filled_sectors(shape) * kFilledSector) *
+                          (walk.each * shape.element > kMostShort ? kLongWalk : 1);
+    const double work = static_cast<double>(count_blocks(shape, walk)) * (1 + shape.ndim) * kBlockAxis;
+    const double within = kStart + combine({count * lines, count * sectors * kSector, memory, work});
     if (shape.far_side == FarSide::None) {
         return within;
     }

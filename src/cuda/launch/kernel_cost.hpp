@@ -11,20 +11,52 @@ namespace via::cuda {
 // Returns a little more than the longest of what goes on at the same time.
 double combine(std::initializer_list<double> bounds);
 
+// Elements on one side of a copy: so many along each of some steps.
+class Region {
+public:
+    void add(int64_t extent, int64_t step);
+
+    // Returns the units of so many bytes that the elements touch, if runs begin at multiples of `begins` bytes.
+    double count_units(int64_t element, int64_t begins, int64_t unit) const;
+
+private:
+    struct Move {
+        int64_t extent;
+        int64_t step;  // the smallest first
+    };
+
+    int32_t count_ = 0;
+    Move moves_[VIA_MAX_NDIM + 2];
+};
+
+// Bytes of memory that are read or written at once.
+constexpr int64_t kBurstBytes = 64;
+
+// Returns how many bytes are read for one that is wanted, because src has gaps.
+double read_per_byte(const Shape &shape);
+
+// Returns whether runs of dst of that many bytes may begin anywhere in a sector.
+bool begins_anywhere(const Shape &shape, int64_t bytes);
+
+// Returns the sectors that memory has to read before it writes them, as dst has gaps and they are stored in part.
+// Caches complete those of small copies.
+double filled_sectors(const Shape &shape);
+
+constexpr double kFilledSector = 1.7e-5;
+
 // Returns what moving memory takes, next to a large copy.
 double memory_share(const Shape &shape);
 
 // A kernel that moves memory at a rate of its own, or is bound by the work of its blocks.
 struct KernelRates {
     double start;      // until the first block stores
-    double bytes;      // of dst per microsecond, where src has no gaps
+    double bytes;      // of dst per microsecond, where neither side has gaps
     double per_block;  // microseconds of the whole GPU
+    double wasted;     // a byte that is read for nothing, next to one that is read and stored
 };
 
-double cost_of_blocks(const Shape &shape, uint32_t blocks, const KernelRates &rates);
-
-// Of the runs that plan_rows copies.
-double cost_of_rows(const Shape &shape, uint32_t blocks);
+// Takes the bytes that are read for one that is wanted.
+double cost_of_blocks(const Shape &shape, uint32_t blocks, double read, const KernelRates &rates);
 
 // Of the copy element by element, and across a link.
 double cost_of_elements(const Shape &shape, const ElementsWalk &walk);

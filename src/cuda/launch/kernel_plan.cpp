@@ -44,6 +44,16 @@ void find_extent(const Transfer &transfer, Shape *shape) {
 constexpr int64_t kLeastRun = 48;
 constexpr int64_t kLeastRunOfWords = 512;
 
+// Bytes at the ends of a run are stored in parts, if it begins anywhere.
+double cost_of_rows(const Shape &shape, uint32_t blocks, bool of_words) {
+    constexpr KernelRates kRates = {4.1, 3.6e6, 3.5e-3, 0.46};
+    constexpr KernelRates kRatesOfWords = {3.8, 2.8e6, 3.1e-3, 0.46};
+    constexpr double kRun = 2.9e-5;
+    const double runs = static_cast<double>(shape.nbytes) / static_cast<double>(shape.run);
+    const double parts = of_words || !begins_anywhere(shape, shape.run) ? 0 : runs * kRun;
+    return cost_of_blocks(shape, blocks, read_per_byte(shape), of_words ? kRatesOfWords : kRates) + parts;
+}
+
 template <class Width>
 bool fill_rows(const Shape &shape, int64_t words, int64_t count, kernels::RowsParams<Width> *params) {
     using Index = typename Width::Index;
@@ -85,7 +95,7 @@ bool plan_rows(const Shape &given, KernelPlan *plan) {
     plan->element = shape.element;
     plan->word = 16;
     plan->tile[0] = plan->tile[1] = 0;
-    plan->cost = cost_of_rows(given, plan->blocks);
+    plan->cost = cost_of_rows(given, plan->blocks, of_words);
     return narrow || fill_rows(shape, words, count, &plan->params.rows_wide);
 }
 

@@ -17,14 +17,16 @@ constexpr int32_t kMostBoxes = 27;                       // three of each kind
 constexpr int64_t kBlocks = 132 * AnyBox::kLeastBlocks;  // at once, on an H200
 
 // Costs of a box, in microseconds of the whole GPU: fitted to copies of random layouts on an H200.
-constexpr double kStart = 4.3;      // until the first block stores
-constexpr double kEntry = 5.6e-3;   // of the tables
-constexpr double kStored = 6.2e-6;  // a sector of dst
-constexpr double kLoaded = 8.4e-6;  // a sector of src
-constexpr double kPart = 2.5e-5;    // a sector that is stored in parts
-constexpr double kCycle = 7.2e-6;   // of a multiprocessor, for the work of all of them
-constexpr double kTileCycles = 70;  // to find a tile
-constexpr double kTurn = 1.1;       // for a block to wait for its loads, once for each tile
+constexpr double kStart = 5.4;       // until the first block stores
+constexpr double kEntry = 6.3e-3;    // of the tables
+constexpr double kStored = 1.09e-5;  // a sector of dst
+constexpr double kLoaded = 1.02e-5;  // a burst of src
+constexpr double kPart = 3.9e-5;     // a sector that is stored in parts
+constexpr double kOfLarge = 0.1;     // of that, for elements of which few make a sector
+constexpr double kCycle = 2.1e-6;    // of a multiprocessor, for the work of all of them
+constexpr double kTileCycles = 310;  // to find a tile
+constexpr double kLoadCycles = 29;   // for a warp to load a sixteen for each lane
+constexpr double kSmall = 2.3;       // times as many cycles for elements of one or two bytes
 
 Id box_kernel(int32_t element) {
     switch (element) {
@@ -87,14 +89,19 @@ double cost_of(const BoxTile &box) {
     const double stored = count_sectors(problem, box.tile.dst, kSectorBytes) * (1 - again);
     const double loaded = count_sectors(problem, box.tile.src, box.src_alignment) * (1 - again / 2);
     const double parts = count_parts(box);
-    const double memory = (stored * kStored + loaded * kLoaded) * memory_share(*box.shape) + parts * kPart;
+    const double read = count_sectors({box.shape->axes, box.shape->ndim, box.shape->element, kBurstBytes}, box.tile.src,
+                                      box.src_alignment);
+    const double memory = (stored * kStored + read * kLoaded) * memory_share(*box.shape) +
+                          parts * kPart * (box.shape->element <= 4 ? 1 : kOfLarge);
+    const double filled = filled_sectors(*box.shape) * kFilledSector;
     const double busy = std::min(1.0, params.tiles / 132.0);  // multiprocessors
     constexpr int32_t kWarps = AnyBox::kThreads / 32;
-    const double cycles = kTileCycles + kWarps * box.store_turns * box_store_cycles(box);
-    const double turns = static_cast<double>(divide_up(params.tiles, kBlocks));
+    const double small = box.shape->element <= 2 ? kSmall : 1;
+    const double cycles =
+        kTileCycles + kWarps * (box.store_turns * box_store_cycles(box) * small + box.load_turns * kLoadCycles);
     const double entries = params.src_rows.count + params.columns.count + params.dst_rows.count;
-    const double within = kStart + entries * kEntry +
-                          combine({params.tiles * memory, params.tiles * cycles * kCycle / busy, turns * kTurn});
+    const double within =
+        kStart + entries * kEntry + combine({params.tiles * memory + filled, params.tiles * cycles * kCycle / busy});
     const double crossing = stored * requests_of_sector(box) + parts * sectors_of_end(box);
     return std::max(within, wait_of(box.shape->far_side) +
                                 cost_of_crossing(*box.shape, params.tiles * crossing, params.tiles * loaded));
@@ -106,15 +113,6 @@ double cost_of(const BoxTile &box) {
 // take all memory of a block, or less, so that small copies have tiles for every multiprocessor.
 const BoxKind box_kinds[] = {{1, 1, 1}, {2, 1, 1},   {1, 2, 1}, {4, 1, 1}, {1, 4, 1},
                              {8, 1, 1}, {256, 1, 1}, {1, 1, 2}, {1, 1, 4}, {0, 0, 0}};
-
-// Returns whether runs of dst of that many bytes may begin anywhere.
-static bool begins_anywhere(const Shape &shape, int64_t bytes) {
-    uint64_t all = shape.dst;
-    for (int32_t i = 0; i < shape.ndim; ++i) {
-        all |= shape.axes[i].dst_step >= bytes ? static_cast<uint64_t>(shape.axes[i].dst_step) : 0;
-    }
-    return all % kSectorBytes != 0;
-}
 
 // Returns the bytes of runs. Their product is that of the tile's bytes and an element's. Those of dst are stored by
 // whole warps, and have what a tile leaves to the next one.

@@ -101,9 +101,9 @@ void number_all(const Shape &shape, ElementsWalk *walk) {
 
 }  // namespace
 
-bool make_walk(const Shape &shape, int32_t axis, int64_t threads, ElementsWalk *out_walk) {
+bool make_walk(const Shape &shape, int32_t axis, int64_t threads, int64_t part, ElementsWalk *out_walk) {
     const int64_t all = shape.nbytes / shape.element;
-    const int64_t most = std::clamp<int64_t>(all / threads, 1, most_each(shape.element));
+    const int64_t most = std::clamp<int64_t>(all / threads, 1, divide_up(most_each(shape.element), part));
     *out_walk = {axis, 1, 1, false, 0, {}, 1};
     if (axis < 0) {
         number_part(shape, most, out_walk);
@@ -172,7 +172,7 @@ void make_plan(const Shape &shape, const ElementsWalk &walk, double cost, Kernel
 
 bool plan_elements_along(const Shape &shape, int32_t axis, int64_t threads, KernelPlan *plan) {
     ElementsWalk walk;
-    if (!make_walk(shape, axis, threads, &walk)) {
+    if (!make_walk(shape, axis, threads, 1, &walk)) {
         return false;
     }
     make_plan(shape, walk, cost_of_elements(shape, walk), plan);
@@ -185,12 +185,12 @@ void plan_elements(const Shape &shape, KernelPlan *plan) {
     if (crosses_link) {
         number_all(shape, &best);
     } else {
-        make_walk(shape, -1, kThreadsWanted, &best);
+        make_walk(shape, -1, kThreadsWanted, 1, &best);
     }
     double least = cost_of_elements(shape, best);
-    for (int32_t axis = 0; axis < shape.ndim && !crosses_link; ++axis) {
+    for (int32_t i = 1; i < 2 * (shape.ndim + 1) && !crosses_link; ++i) {
         ElementsWalk walk;
-        if (!make_walk(shape, axis, kThreadsWanted, &walk)) {
+        if (!make_walk(shape, i / 2 - 1, kThreadsWanted, i % 2 + 1, &walk)) {
             continue;
         }
         if (const double cost = cost_of_elements(shape, walk); cost < least) {

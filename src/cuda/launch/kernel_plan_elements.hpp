@@ -26,7 +26,7 @@ constexpr int64_t kThreadsWanted = int64_t{132} * 128;
 
 // Lets threads walk along an axis; -1 stands for a part of the one that fills a block. Returns false if no other axis
 // is left to number.
-bool make_walk(const Shape &shape, int32_t axis, int64_t threads, ElementsWalk *out_walk);
+bool make_walk(const Shape &shape, int32_t axis, int64_t threads, int64_t part, ElementsWalk *out_walk);
 
 int64_t count_blocks(const Shape &shape, const ElementsWalk &walk);
 

@@ -103,16 +103,16 @@ using AnyTile = kernels::Tile<16, false, 256, 4, 1>;
 constexpr int32_t kOfSmall = kernels::Tile<2, true, 256, 1, 2, 2, 1536>::kEarlier;
 constexpr int32_t kOfLarge = kernels::Tile<8, true, 256, 1, 1, 2, 768>::kEarlier;
 
-constexpr Choice kAligned[] = {{Id::via_tile_1, 1, 8, 16, 0, {4, 1.8e6, 1e-3}},
-                               {Id::via_tile_2, 2, 16, 16, 0, {3.5, 1.9e6, 6e-3}},
-                               {Id::via_tile_4, 4, 16, 16, 0, {3.5, 2e6, 6.1e-3}},
-                               {Id::via_tile_8, 8, 32, 16, 0, {3.5, 1.7e6, 4e-3}},
-                               {Id::via_tile_16, 16, 32, 32, 0, {4.5, 1.8e6, 5.1e-3}}};
-constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 8, 8, kOfSmall, {6, 1.4e6, 7.5e-3}},
-                             {Id::via_tile_loose_2, 2, 16, 8, kOfSmall, {6, 1.6e6, 7e-3}},
-                             {Id::via_tile_loose_4, 4, 16, 8, kOfLarge, {6, 1.65e6, 2.5e-3}},
-                             {Id::via_tile_loose_8, 8, 32, 8, kOfLarge, {5, 1.7e6, 3.1e-3}}};
-constexpr Choice kSmallLoose4 = {Id::via_tile_small_4, 4, 16, 8, kOfLarge, {6, 1.7e6, 2e-3}};
+constexpr Choice kAligned[] = {{Id::via_tile_1, 1, 8, 16, 0, {4, 1.9e6, 4e-3, 0.47}},
+                               {Id::via_tile_2, 2, 16, 16, 0, {3.6, 2.4e6, 8.6e-3, 0.47}},
+                               {Id::via_tile_4, 4, 16, 16, 0, {3.8, 2.5e6, 4.5e-3, 0.47}},
+                               {Id::via_tile_8, 8, 32, 16, 0, {4.2, 1.83e6, 1.6e-3, 0.47}},
+                               {Id::via_tile_16, 16, 32, 32, 0, {4.5, 1.93e6, 1.8e-3, 0.47}}};
+constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 8, 8, kOfSmall, {6.4, 2.2e6, 5e-3, 0.22}},
+                             {Id::via_tile_loose_2, 2, 16, 8, kOfSmall, {6.2, 2.2e6, 5.4e-3, 0.22}},
+                             {Id::via_tile_loose_4, 4, 16, 8, kOfLarge, {6.8, 3.6e6, 2.6e-3, 0.87}},
+                             {Id::via_tile_loose_8, 8, 32, 8, kOfLarge, {4.7, 3e6, 2.9e-3, 0.87}}};
+constexpr Choice kSmallLoose4 = {Id::via_tile_small_4, 4, 16, 8, kOfLarge, {6.1, 2.7e6, 2e-3, 0.87}};
 
 const Choice &choice_of(const Shape &shape, bool aligned) {
     constexpr int64_t kMostSmall = int64_t{40} << 20;  // that are faster with many threads
@@ -241,14 +241,46 @@ bool keeps_to_lines(const Shape &shape) {
     return all % kLine == 0;
 }
 
-// Large elements move faster by whole lines: fewer of them make up a row of a tile. Of what is loaded with gaps, only a
-// part is stored.
-KernelRates rates_of(const Shape &shape, const Choice &choice, int64_t b_pitch) {
-    constexpr double kByLines = 1.14;
+// Adds as much of a run's axes as so many of its indices take.
+void add_axes(const Shape &shape, const Run &run, int64_t left, Region *src) {
+    for (int32_t i = 0; i < run.ndim; ++i) {
+        const Axis &axis = shape.axes[run.axes[i]];
+        const int64_t extent = std::min(left, axis.extent);
+        src->add(extent, axis.src_step);
+        left = divide_up(left, extent);
+    }
+}
+
+// Returns the bytes of the bursts that a tile reads, for one that it stores.
+double read_by_tile(const Shape &shape, const Choice &choice, const Run &a, const Run &b, const Cut &size) {
+    const int64_t a_count = std::min(a.count, size.a_words * choice.per_word());
+    const int64_t b_count = std::min(b.count, rows_of(choice, b, size.b_words));
+    Region src;
+    add_axes(shape, a, a_count, &src);
+    add_axes(shape, b, b_count, &src);
+    uint64_t begins = shape.src;
+    for (int32_t i = 0; i < shape.ndim; ++i) {
+        const bool within = std::find(b.axes, b.axes + b.ndim, i) != b.axes + b.ndim;
+        begins |= within ? 0 : static_cast<uint64_t>(shape.axes[i].src_step);
+    }
+    const auto aligned = static_cast<int64_t>(begins & (~begins + 1));
+    return src.count_units(shape.element, aligned, kBurstBytes) * kBurstBytes /
+           static_cast<double>(a_count * b_count * shape.element);
+}
+
+// Estimates microseconds. Large elements move faster by whole lines: fewer of them make up a row of a tile. Rows of
+// small ones that begin anywhere are stored in parts of 1, 2, 4 and 8 bytes there.
+double cost_of(const Shape &shape, const Choice &choice, const Run &a, const Run &b, const Cut &size,
+               const KernelPlan &plan) {
+    constexpr double kPart = 3.3e-6;
+    constexpr double kByLines = 1.11;
     KernelRates rates = choice.rates;
-    rates.per_block *= 0.5 + 0.5 / static_cast<double>(b_pitch);
+    rates.per_block *= 0.5 + 0.5 / static_cast<double>(b.pitch);
     rates.bytes *= choice.element >= 8 && keeps_to_lines(shape) ? kByLines : 1;
-    return rates;
+    const bool in_parts = choice.earlier == kOfSmall && plan.params.tile.joined.divisor == 0;
+    const auto row = static_cast<double>(std::min(a.count, size.a_words * choice.per_word()) * shape.element);
+    const double parts = in_parts ? static_cast<double>(shape.nbytes) / row * 4 / shape.element : 0;
+    return cost_of_blocks(shape, plan.blocks, read_by_tile(shape, choice, a, b, size), rates) + parts * kPart;
 }
 
 bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, Taken taken, KernelPlan *plan) {
@@ -280,7 +312,7 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     plan->blocks = static_cast<uint32_t>(tiles);
     plan->element = choice.element;
     plan->word = 16;
-    plan->cost = cost_of_blocks(shape, plan->blocks, rates_of(shape, choice, b.pitch));
+    plan->cost = cost_of(shape, choice, a, b, size, *plan);
     return true;
 }
 
@@ -431,8 +463,9 @@ bool fill_channels(const Shape &shape, const Picture &picture, KernelPlan *plan)
     }
     name_kernel(shape, picture, tile, plan);
     plan->blocks = static_cast<uint32_t>(tiles);
-    const KernelRates rates = {5, 2.1e6, shape.element == 4 ? 2.7e-3 : 1.45e-3};
-    plan->cost = cost_of_blocks(shape, plan->blocks, rates);
+    constexpr KernelRates kRates[] = {{4.6, 2.3e6, 1.1e-3, 0.46}, {5.7, 2.4e6, 9e-4, 0.46}, {3.7, 2.4e6, 1.3e-3, 0.46}};
+    const KernelRates &rates = kRates[std::countr_zero(static_cast<uint32_t>(shape.element))];
+    plan->cost = cost_of_blocks(shape, plan->blocks, read_per_byte(shape), rates);
     return true;
 }
 
