@@ -36,7 +36,7 @@ void decode_run(void *wide, const void *src, int64_t count) {
 
 template <ScalarKind kDst, WideKind kWide>
 void encode_run(void *dst, const void *wide, int64_t count, bool saturates) {
-    using Wide = typename WideType<kWide>::Type;
+    using Wide = WideType<kWide>;
     for (int64_t i = 0; i < count; ++i) {
         put_element<ScalarBits<kDst>>(dst, i, Scalar<kDst>::encode(element_at<Wide>(wide, i), saturates));
     }

@@ -8,6 +8,9 @@
 // Compiled for several instruction sets: all of it has internal linkage.
 #pragma once
 
+#include <tuple>
+#include <type_traits>
+
 #include "core/layout/scalar_kinds.hpp"
 
 #ifdef __CUDACC__
@@ -74,17 +77,15 @@ VIA_SCALAR double widened(float value) {
 }
 
 template <class To, class From>
-struct FloatCast {
-    VIA_SCALAR static To run(From value) { return static_cast<To>(value); }
-};
-template <>
-struct FloatCast<float, double> {
-    VIA_SCALAR static float run(double value) { return narrowed(value); }
-};
-template <>
-struct FloatCast<double, float> {
-    VIA_SCALAR static double run(float value) { return widened(value); }
-};
+VIA_SCALAR To float_of(From value) {
+    if constexpr (std::is_same_v<To, float> && std::is_same_v<From, double>) {
+        return narrowed(value);
+    } else if constexpr (std::is_same_v<To, double> && std::is_same_v<From, float>) {
+        return widened(value);
+    } else {
+        return static_cast<To>(value);
+    }
+}
 
 // Rounds twice, as the two operations do. Whatever the processor, what is no number is quiet, positive and without a
 // payload.
@@ -236,26 +237,10 @@ VIA_SCALAR float decode_power(uint32_t code) {
 
 // ------------------------------------------------------------------------------------------------ integers
 
-template <class Number>
-constexpr bool is_float = false;
-template <>
-constexpr bool is_float<float> = true;
-template <>
-constexpr bool is_float<double> = true;
-
-template <bool kFits>
-struct IntStep {
-    using Type = int32_t;
-};
-template <>
-struct IntStep<false> {
-    using Type = int64_t;
-};
-
 // Cuts the fraction off. Numbers out of range become the nearest limit, NaN zero. `kBits` are those of the value.
 template <class To, int kBits, class Float>
 VIA_SCALAR To saturated(Float value) {
-    constexpr bool is_signed = static_cast<To>(-1) < static_cast<To>(0);
+    constexpr bool is_signed = std::is_signed_v<To>;
     constexpr auto kMost =
         static_cast<To>((uint64_t{1} << (kBits - 1)) - 1 + (is_signed ? 0 : uint64_t{1} << (kBits - 1)));
     constexpr To kLeast = is_signed ? static_cast<To>(-kMost - 1) : static_cast<To>(0);
@@ -264,7 +249,7 @@ VIA_SCALAR To saturated(Float value) {
         const Float number = value == value ? value : Float{0};  // NOLINT(misc-redundant-expression): not of NaN
         const Float above = number > static_cast<Float>(kLeast) ? number : static_cast<Float>(kLeast);
         const Float inside = above < most ? above : most;
-        using Step = typename IntStep<(kBits < 32 || (kBits == 32 && is_signed))>::Type;
+        using Step = std::conditional_t<(kBits < 32 || (kBits == 32 && is_signed)), int32_t, int64_t>;
         return static_cast<To>(static_cast<Step>(inside));
     }
     const Float limit = power_of_two<Float>(is_signed ? kBits - 1 : kBits);
@@ -277,7 +262,7 @@ VIA_SCALAR To saturated(Float value) {
 
 template <class To, int kBits, class Wide>
 VIA_SCALAR To to_integer(Wide value) {
-    if constexpr (is_float<Wide>) {
+    if constexpr (std::is_floating_point_v<Wide>) {
         return saturated<To, kBits>(value);
     } else {
         return static_cast<To>(value);
@@ -312,54 +297,29 @@ VIA_SCALAR double for_rounding(double value) { return value; }
 
 // ------------------------------------------------------------------------------------------------ kinds
 
-template <int kBytes>
-struct BitsOfSize;
-template <>
-struct BitsOfSize<1> {
-    using Type = uint8_t;
-};
-template <>
-struct BitsOfSize<2> {
-    using Type = uint16_t;
-};
-template <>
-struct BitsOfSize<4> {
-    using Type = uint32_t;
-};
-template <>
-struct BitsOfSize<8> {
-    using Type = uint64_t;
-};
 struct Bits16 {
     uint64_t parts[2];
 };
-template <>
-struct BitsOfSize<16> {
-    using Type = Bits16;
-};
 
-template <WideKind>
-struct WideType;
-template <>
-struct WideType<WideKind::Int32> {
-    using Type = int32_t;
-};
-template <>
-struct WideType<WideKind::Int64> {
-    using Type = int64_t;
-};
-template <>
-struct WideType<WideKind::UInt64> {
-    using Type = uint64_t;
-};
-template <>
-struct WideType<WideKind::Float32> {
-    using Type = float;
-};
-template <>
-struct WideType<WideKind::Float64> {
-    using Type = double;
-};
+template <int kBytes>
+constexpr auto zero_of_size() {
+    if constexpr (kBytes == 1) {
+        return uint8_t{0};
+    } else if constexpr (kBytes == 2) {
+        return uint16_t{0};
+    } else if constexpr (kBytes == 4) {
+        return uint32_t{0};
+    } else if constexpr (kBytes == 8) {
+        return uint64_t{0};
+    } else {
+        return Bits16{};
+    }
+}
+template <int kBytes>
+using BitsOfSize = decltype(zero_of_size<kBytes>());
+
+template <WideKind kKind>
+using WideType = std::tuple_element_t<static_cast<int>(kKind), std::tuple<int32_t, int64_t, uint64_t, float, double>>;
 
 template <ScalarKind kKind>
 constexpr int kBytesOf = kScalarBytes[static_cast<int32_t>(kKind)];
@@ -374,21 +334,21 @@ constexpr bool kIsNarrow =
 
 // Elements are read and written as unsigned integers of their size.
 template <ScalarKind kKind>
-using ScalarBits = typename BitsOfSize<kBytesOf<kKind>>::Type;
+using ScalarBits = BitsOfSize<kBytesOf<kKind>>;
 template <ScalarKind kKind>
-using ScalarWide = typename WideType<kWideKindOf<kKind>>::Type;
+using ScalarWide = WideType<kWideKindOf<kKind>>;
 
 // decode() of the bits, and encode() of any wide type.
 template <ScalarKind kKind>
 struct Scalar;
 
-template <class Number, int kBits>
+template <class Number>
 struct IntegerScalar {
-    using Bits = typename BitsOfSize<sizeof(Number)>::Type;
+    using Bits = std::make_unsigned_t<Number>;
     VIA_SCALAR static auto decode(Bits bits) {
         if constexpr (sizeof(Number) < 4) {
             return static_cast<int32_t>(static_cast<Number>(bits));
-        } else if constexpr (sizeof(Number) == 4 && static_cast<Number>(-1) > static_cast<Number>(0)) {
+        } else if constexpr (std::is_same_v<Number, uint32_t>) {
             return static_cast<int64_t>(bits);
         } else {
             return static_cast<Number>(bits);
@@ -396,25 +356,25 @@ struct IntegerScalar {
     }
     template <class Wide>
     VIA_SCALAR static Bits encode(Wide value, bool) {
-        return static_cast<Bits>(to_integer<Number, kBits>(value));
+        return static_cast<Bits>(to_integer<Number, sizeof(Number) * 8>(value));
     }
 };
 template <>
-struct Scalar<ScalarKind::Int8> : IntegerScalar<int8_t, 8> {};
+struct Scalar<ScalarKind::Int8> : IntegerScalar<int8_t> {};
 template <>
-struct Scalar<ScalarKind::Int16> : IntegerScalar<int16_t, 16> {};
+struct Scalar<ScalarKind::Int16> : IntegerScalar<int16_t> {};
 template <>
-struct Scalar<ScalarKind::Int32> : IntegerScalar<int32_t, 32> {};
+struct Scalar<ScalarKind::Int32> : IntegerScalar<int32_t> {};
 template <>
-struct Scalar<ScalarKind::Int64> : IntegerScalar<int64_t, 64> {};
+struct Scalar<ScalarKind::Int64> : IntegerScalar<int64_t> {};
 template <>
-struct Scalar<ScalarKind::UInt8> : IntegerScalar<uint8_t, 8> {};
+struct Scalar<ScalarKind::UInt8> : IntegerScalar<uint8_t> {};
 template <>
-struct Scalar<ScalarKind::UInt16> : IntegerScalar<uint16_t, 16> {};
+struct Scalar<ScalarKind::UInt16> : IntegerScalar<uint16_t> {};
 template <>
-struct Scalar<ScalarKind::UInt32> : IntegerScalar<uint32_t, 32> {};
+struct Scalar<ScalarKind::UInt32> : IntegerScalar<uint32_t> {};
 template <>
-struct Scalar<ScalarKind::UInt64> : IntegerScalar<uint64_t, 64> {};
+struct Scalar<ScalarKind::UInt64> : IntegerScalar<uint64_t> {};
 
 // In the low half of a byte; what is in the other half is not read, and written as zero.
 template <>
@@ -449,7 +409,7 @@ struct FloatScalar {
     VIA_SCALAR static Float decode(Bits bits) { return bits_as<Float>(bits); }
     template <class Wide>
     VIA_SCALAR static Bits encode(Wide value, bool) {
-        return bits_as<Bits>(FloatCast<Float, Wide>::run(value));
+        return bits_as<Bits>(float_of<Float>(value));
     }
 };
 template <>

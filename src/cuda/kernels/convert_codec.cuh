@@ -127,7 +127,7 @@ VIA_DEVICE bool encode_packed(const float *numbers, bool saturates, Bits *bits) 
 
 template <ScalarKind kKind, uint32_t kCount, class Wide, class Bits>
 VIA_DEVICE void encode_all(const Wide *numbers, bool saturates, Bits *bits) {
-    if constexpr (Packed<kKind>::exists && sizeof(Wide) == 4 && is_float<Wide>) {
+    if constexpr (Packed<kKind>::exists && sizeof(Wide) == 4 && std::is_floating_point_v<Wide>) {
         if (encode_packed<kKind, kCount>(numbers, saturates, bits)) {
             return;
         }
@@ -193,11 +193,11 @@ struct AnyPair {
     static constexpr int kDstBytes = kDstSize;
     static constexpr uint32_t kPerThread = kSrcBytes == 16 || kDstBytes == 16 ? 4 : 8;
     static constexpr bool is_aligned = false;
-    using SrcBits = typename BitsOfSize<kSrcBytes>::Type;
-    using DstBits = typename BitsOfSize<kDstBytes>::Type;
+    using SrcBits = BitsOfSize<kSrcBytes>;
+    using DstBits = BitsOfSize<kDstBytes>;
 
     template <WideKind kWide, ScalarKind kKind>
-    VIA_DEVICE static void decode_as(const SrcBits *bits, typename WideType<kWide>::Type *wide) {
+    VIA_DEVICE static void decode_as(const SrcBits *bits, WideType<kWide> *wide) {
         if constexpr (kBytesOf<kKind> == kSrcBytes && kWideKindOf<kKind> == kWide) {
             VIA_UNROLL
             for (uint32_t i = 0; i < kPerThread; ++i) {
@@ -208,15 +208,14 @@ struct AnyPair {
 
     template <class Wide, ScalarKind kKind>
     VIA_DEVICE static void encode_as(const Wide *wide, bool saturates, DstBits *bits) {
-        if constexpr (kBytesOf<kKind> == kDstBytes && (is_float<Wide> || !kIsNarrow<kKind>)) {
+        if constexpr (kBytesOf<kKind> == kDstBytes && (std::is_floating_point_v<Wide> || !kIsNarrow<kKind>)) {
             encode_all<kKind, kPerThread>(wide, saturates, bits);
         }
     }
 
     // All threads of a launch take the same branches.
     template <WideKind kWide>
-    VIA_DEVICE static void decode(const PlannedConversion &elements, const SrcBits *bits,
-                                  typename WideType<kWide>::Type *wide) {
+    VIA_DEVICE static void decode(const PlannedConversion &elements, const SrcBits *bits, WideType<kWide> *wide) {
         switch (elements.src) {
 #define VIA_DECODE_AS(kind, bytes, of)                  \
     case ScalarKind::kind:                              \
@@ -250,7 +249,7 @@ struct AnyPair {
     }
 
     // What narrower floats are rounded from, so that the code for them is there once.
-    using Float = typename WideType<kSrcBytes == 8 ? WideKind::Float64 : WideKind::Float32>::Type;
+    using Float = WideType<kSrcBytes == 8 ? WideKind::Float64 : WideKind::Float32>;
 
     template <class Wide>
     VIA_DEVICE static Float to_float(Wide value) {
@@ -268,7 +267,7 @@ struct AnyPair {
     VIA_DEVICE static bool convert_integers(const PlannedConversion &elements, const SrcBits *src, Float *floats,
                                             DstBits *dst) {
         if constexpr (has_source<kWide>()) {
-            typename WideType<kWide>::Type wide[kPerThread] = {};
+            WideType<kWide> wide[kPerThread] = {};
             decode<kWide>(elements, src, wide);
             if (!elements.is_narrow && !elements.is_affine) {
                 encode(elements, wide, dst);
@@ -287,8 +286,7 @@ struct AnyPair {
         VIA_UNROLL
         for (uint32_t i = 0; i < kPerThread; ++i) {
             const ConvertScale by = scale_of(i);
-            floats[i] =
-                FloatCast<Float, float>::run(scaled(FloatCast<float, Float>::run(floats[i]), by.scale, by.offset));
+            floats[i] = float_of<Float>(scaled(float_of<float>(floats[i]), by.scale, by.offset));
         }
     }
 
