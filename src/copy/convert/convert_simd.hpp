@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -161,29 +162,22 @@ inline DirectRuns find_direct(ScalarKind dst, ScalarKind src) {
     return {};
 }
 
-constexpr ConvertKernels make_conversions(const char *name) noexcept {
-#define VIA_DECODE(kind, bytes, wide) decode_run<ScalarKind::kind>,
-#define VIA_FROM_INT32(kind, bytes, wide) encode_run<ScalarKind::kind, WideKind::Int32>,
-#define VIA_FROM_INT64(kind, bytes, wide) encode_run<ScalarKind::kind, WideKind::Int64>,
-#define VIA_FROM_UINT64(kind, bytes, wide) encode_run<ScalarKind::kind, WideKind::UInt64>,
-#define VIA_FROM_FLOAT32(kind, bytes, wide) encode_run<ScalarKind::kind, WideKind::Float32>,
-#define VIA_FROM_FLOAT64(kind, bytes, wide) encode_run<ScalarKind::kind, WideKind::Float64>,
+template <int... kKinds>
+constexpr ConvertKernels make_conversions(const char *name, std::integer_sequence<int, kKinds...>) noexcept {
     return {name,
-            {VIA_SCALAR_KINDS(VIA_DECODE)},
-            {{VIA_SCALAR_KINDS(VIA_FROM_INT32)},
-             {VIA_SCALAR_KINDS(VIA_FROM_INT64)},
-             {VIA_SCALAR_KINDS(VIA_FROM_UINT64)},
-             {VIA_SCALAR_KINDS(VIA_FROM_FLOAT32)},
-             {VIA_SCALAR_KINDS(VIA_FROM_FLOAT64)}},
+            {decode_run<ScalarKind{kKinds}>...},
+            {{encode_run<ScalarKind{kKinds}, WideKind::Int32>...},
+             {encode_run<ScalarKind{kKinds}, WideKind::Int64>...},
+             {encode_run<ScalarKind{kKinds}, WideKind::UInt64>...},
+             {encode_run<ScalarKind{kKinds}, WideKind::Float32>...},
+             {encode_run<ScalarKind{kKinds}, WideKind::Float64>...}},
             find_direct,
             {swap_run<uint16_t>, swap_run<uint32_t>, swap_run<uint64_t>},
             affine_run};
-#undef VIA_DECODE
-#undef VIA_FROM_INT32
-#undef VIA_FROM_INT64
-#undef VIA_FROM_UINT64
-#undef VIA_FROM_FLOAT32
-#undef VIA_FROM_FLOAT64
+}
+
+constexpr ConvertKernels make_conversions(const char *name) noexcept {
+    return make_conversions(name, std::make_integer_sequence<int, kScalarKinds>{});
 }
 
 }  // namespace
