@@ -7,7 +7,7 @@
 #include <new>
 
 #include "api/trace.hpp"
-#include "core/array/access_tracker_many.hpp"
+#include "core/array/access_tracker.hpp"
 #include "core/base/status.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/base/versioned_struct.hpp"

@@ -8,7 +8,7 @@
 
 #include "copy/copy_plan.hpp"
 #include "copy/submit.hpp"
-#include "core/array/access_tracker_many.hpp"
+#include "core/array/access_tracker.hpp"
 #include "core/array/memory.hpp"
 #include "core/async/task.hpp"
 #include "core/base/first_failure.hpp"

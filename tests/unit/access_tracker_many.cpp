@@ -2,7 +2,6 @@
 #include "pending_work.hpp"
 
 #include "core/array/access_tracker.hpp"
-#include "core/array/access_tracker_many.hpp"
 #include "core/base/list.hpp"
 #include "core/base/thread_state.hpp"
 

@@ -21,7 +21,7 @@ extern "C" {
 
 #include "../limits.h"
 #include "children.hpp"
-#include "core/array/access_tracker_many.hpp"
+#include "core/array/access_tracker.hpp"
 #include "core/async/fence.hpp"
 
 inline void sleep_ms(int64_t milliseconds) {

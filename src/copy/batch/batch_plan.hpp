@@ -2,7 +2,7 @@
 // into one run. The others are single copies.
 #pragma once
 
-#include "core/array/access_tracker_many.hpp"
+#include "core/array/access_tracker.hpp"
 #include "core/array/array.hpp"
 #include "core/base/list.hpp"
 #include "cuda/device_batch.hpp"

@@ -9,7 +9,6 @@
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/planned_copy.hpp"
-#include "core/array/access_tracker_many.hpp"
 #include "core/async/fence.hpp"
 #include "core/base/lock.hpp"
 #include "core/base/thread_state.hpp"
@@ -58,7 +57,7 @@ Status run_once(BatchPlan *plan, Fence *dependency, via_stream *stream) {
     }
     const Status written = set_last_writes(plan->dsts(), plan->dst_count(), end);
     const Status read = add_accesses(plan->srcs(), plan->src_count, end);
-    return written != VIA_OK ? written : read;
+    return first_of(written, read);
 }
 
 }  // namespace

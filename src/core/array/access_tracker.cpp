@@ -7,21 +7,81 @@
 #include <thread>
 #include <utility>
 
-#include "core/array/access_tracker_many.hpp"
-#include "core/array/access_tracker_state.hpp"
+#include "core/async/reaper.hpp"
 #include "core/base/lock.hpp"
 #include "core/base/thread_state.hpp"
 
 namespace via {
 
+// Owns its fences.
+struct FenceList {
+    Fence **items = nullptr;  // room for two beyond the capacity: the inline fences of the storage, at its release
+    int32_t count = 0;
+    int32_t capacity = 0;
+
+    bool has_room() const { return count < capacity; }
+    void append(Fence *fence) { items[count++] = fence; }
+};
+
+class AccessTracker {
+public:
+    FenceList older_accesses;     // before the storage's last access
+    Fence *last_write = nullptr;  // from detach_fences on, and the next one too
+    Fence *last_access = nullptr;
+    Fence *inline_fences[2] = {};  // from defer_release on: the list if there were no older accesses
+    Deleter deleter{};
+    DeferredCallback deferred{};
+};
+
+namespace {
+
+// Guards the fences of all storages. Held for a few instructions, never while a fence is queried or released.
 ForkSafeMutex access_mutex;
+
+// Counts recorded writes.
 constinit std::atomic<uint64_t> write_change_count{0};
 
+// Counts a write, and gives its fence the number. Call it once the storages have the fence.
 void number_write(Fence *fence) {
     fence->note_recorded(write_change_count.fetch_add(1, std::memory_order_acq_rel) + 1);
 }
 
-namespace {
+// Releases fences one after the other, with one atomic operation for a run of equal ones.
+class FenceReleaser {
+public:
+    FenceReleaser() = default;
+    ~FenceReleaser() { flush(); }
+    FenceReleaser(const FenceReleaser &) = delete;
+    FenceReleaser &operator=(const FenceReleaser &) = delete;
+
+    // Consumes a reference; ignores nullptr.
+    void add(Fence *fence) {
+        if (fence != fence_) {
+            flush();
+            fence_ = fence;
+        }
+        ++owners_;
+    }
+
+    // Returns whether this fence was added last.
+    bool holds(Fence *fence) const { return fence == fence_; }
+
+private:
+    void flush() {
+        if (fence_ != nullptr) {
+            fence_->release(owners_);
+        }
+        owners_ = 0;
+    }
+
+    Fence *fence_ = nullptr;
+    int64_t owners_ = 0;
+};
+
+// Returns whether the fence may replace that of the last write, which may be nullptr.
+bool is_after_last_write(const Fence *last, const Fence &fence) {
+    return last == nullptr || last == &fence || fence.is_ordered_after(*last);
+}
 
 // Allocates the tracker if there is none yet; false without memory.
 bool ensure_tracker(Storage *storage) {
@@ -59,6 +119,39 @@ bool make_room(FenceList *fences) {
         fences->capacity = capacity;
     }
     return fences->has_room();
+}
+
+// Searches the last few fences only, for the sake of speed. Returns nullptr if none is reached before `fence`.
+Fence **find_replaceable(const FenceList &fences, const Fence &fence) {
+    constexpr int32_t kLooks = 4;
+    for (int32_t i = fences.count - 1; i >= 0 && i >= fences.count - kLooks; --i) {
+        if (fence.happens_after(*fences.items[i])) {
+            return &fences.items[i];
+        }
+    }
+    return nullptr;
+}
+
+// Makes the fence the last access and consumes a reference to it. Stores the fence that it replaces, which the caller
+// then owns, or nullptr. Returns false and consumes nothing if the list is full. Call it with access_mutex held, for a
+// storage that has a tracker.
+bool put_access(Storage *storage, Fence *fence, Fence **out_replaced) {
+    Fence *last = storage->last_access;
+    if (last == nullptr || last == fence || fence->happens_after(*last)) [[likely]] {
+        *out_replaced = std::exchange(storage->last_access, fence);
+        return true;
+    }
+    FenceList &older = storage->tracker.load(std::memory_order_relaxed)->older_accesses;
+    Fence **replaceable = find_replaceable(older, *fence);
+    *out_replaced = replaceable != nullptr ? std::exchange(*replaceable, last) : nullptr;
+    if (replaceable == nullptr) {
+        if (!older.has_room()) {
+            return false;
+        }
+        older.append(last);
+    }
+    storage->last_access = fence;
+    return true;
 }
 
 // Does the same as put_access; moves a full list out of the storage.
@@ -106,11 +199,19 @@ Status put(Storage *storage, Fence *fence, FenceReleaser *completed) {
     }
     swap_older_accesses(storage, &list);
     for (int32_t i = 0; i < list.count; ++i) {
-        const Status other = put(storage, list.items[i], completed);
-        status = status == VIA_OK ? other : status;
+        status = first_of(status, put(storage, list.items[i], completed));
     }
     std::free(list.items);
     return status;
+}
+
+// Does the same as add_access; completed older fences go to `completed`.
+Status put_access_or_wait(Storage *storage, Fence *fence, FenceReleaser *completed) {
+    if (!ensure_tracker(storage)) {
+        return block_until_complete(fence);
+    }
+    fence->retain();
+    return put(storage, fence, completed);
 }
 
 // Replaces the fence of the last write by `fence`, whose reference it consumes, if it is still `expected`.
@@ -209,7 +310,7 @@ bool free_after(const Deleter &deleter, Fence **fences, int32_t count) {
     if (deleter.free_after == nullptr || !deleter.free_after(deleter, fences, count)) {
         return false;
     }
-    std::for_each(fences, fences + count, [](Fence *fence) { fence->release(); });
+    release_fences(fences, count);
     return true;
 }
 
@@ -228,45 +329,7 @@ void release_pending(DeferredCallback *deferred) {
         reinterpret_cast<AccessTracker *>(reinterpret_cast<char *>(deferred) - offsetof(AccessTracker, deferred)));
 }
 
-// Searches the last few fences only, for the sake of speed. Returns nullptr if none is reached before `fence`.
-Fence **find_replaceable(const FenceList &fences, const Fence &fence) {
-    constexpr int32_t kLooks = 4;
-    for (int32_t i = fences.count - 1; i >= 0 && i >= fences.count - kLooks; --i) {
-        if (fence.happens_after(*fences.items[i])) {
-            return &fences.items[i];
-        }
-    }
-    return nullptr;
-}
-
 }  // namespace
-
-bool put_access(Storage *storage, Fence *fence, Fence **out_replaced) {
-    Fence *last = storage->last_access;
-    if (last == nullptr || last == fence || fence->happens_after(*last)) [[likely]] {
-        *out_replaced = std::exchange(storage->last_access, fence);
-        return true;
-    }
-    FenceList &older = storage->tracker.load(std::memory_order_relaxed)->older_accesses;
-    Fence **replaceable = find_replaceable(older, *fence);
-    *out_replaced = replaceable != nullptr ? std::exchange(*replaceable, last) : nullptr;
-    if (replaceable == nullptr) {
-        if (!older.has_room()) {
-            return false;
-        }
-        older.append(last);
-    }
-    storage->last_access = fence;
-    return true;
-}
-
-Status put_access_or_wait(Storage *storage, Fence *fence, FenceReleaser *completed) {
-    if (!ensure_tracker(storage)) {
-        return block_until_complete(fence);
-    }
-    fence->retain();
-    return put(storage, fence, completed);
-}
 
 Fence *last_write(Storage *storage) {
     Fence *fence = last_write_before(storage, {});
@@ -321,6 +384,161 @@ Status wait_until_ready(Storage *storage) {
     const Status status = fence.get()->wait();
     if (status != VIA_OK && fence.get()->has_failed()) {
         (void)replace_last_write(storage, nullptr, fence.get());
+    }
+    return status;
+}
+
+namespace {
+
+// Storages handled while the lock is held once.
+constexpr int64_t kAtOnce = 64;
+
+// Prefetches a storage that comes soon. `left` storages remain.
+void prefetch(Storage *const *storages, int64_t left) {
+    constexpr int64_t kAhead = 16;
+    if (kAhead < left) [[likely]] {
+        __builtin_prefetch(&storages[kAhead]->last_write);
+    }
+}
+
+// Storages that receive a fence now, of those that still need it.
+struct Chunk {
+    Storage *const *storages;
+    int64_t left;
+
+    int64_t count() const { return std::min(kAtOnce, left); }
+    Chunk next() const { return {storages + count(), left - count()}; }
+};
+
+// Falls back to set_last_write for storages without tracker, and after a write that may be later.
+Status set_some(const Chunk &chunk, Fence *fence) {
+    Fence *before[kAtOnce];
+    Storage *rest[kAtOnce];
+    int64_t rests = 0;
+    const int64_t count = chunk.count();
+    fence->retain(count);
+    {
+        const std::lock_guard lock(access_mutex);
+        fence->note_recorded(UINT64_MAX);  // until all of these have it; a chunk before may have had it numbered
+        for (int64_t i = 0; i < count; ++i) {
+            prefetch(chunk.storages + i, chunk.left - i);
+            Storage *storage = chunk.storages[i];
+            before[i] = storage->last_write.load(std::memory_order_relaxed);
+            const bool is_tracked = before[i] != nullptr || storage->tracker.load(std::memory_order_acquire) != nullptr;
+            if (is_tracked && is_after_last_write(before[i], *fence)) [[likely]] {
+                storage->last_write.store(fence, std::memory_order_release);
+            } else {
+                before[i] = fence;
+                rest[rests++] = storage;
+            }
+        }
+    }
+    FenceReleaser releaser;
+    std::for_each(before, before + count, [&](Fence *old) { releaser.add(old); });
+    Status status = VIA_OK;
+    for (int64_t i = 0; i < rests; ++i) {
+        status = first_of(status, set_last_write(rest[i], fence));
+    }
+    return status;
+}
+
+// Does the same as put_access; returns false also without a tracker. `known` is a fence that this one replaced before:
+// neighbours tend to have the same last access.
+bool put_quickly(Storage *storage, Fence *fence, Fence *known, Fence **out_replaced) {
+    *out_replaced = nullptr;
+    if (known != nullptr && storage->last_access == known) [[likely]] {
+        *out_replaced = std::exchange(storage->last_access, fence);
+        return true;
+    }
+    return storage->tracker.load(std::memory_order_acquire) != nullptr && put_access(storage, fence, out_replaced);
+}
+
+// Falls back to put_access_or_wait for storages without tracker or with a full list.
+Status add_some(const Chunk &chunk, Fence *fence, FenceReleaser *completed) {
+    Fence *replaced[kAtOnce];
+    Storage *rest[kAtOnce];
+    int64_t rests = 0;
+    const int64_t count = chunk.count();
+    fence->retain(count);
+    {
+        const std::lock_guard lock(access_mutex);
+        Fence *known = nullptr;
+        for (int64_t i = 0; i < count; ++i) {
+            Storage *storage = chunk.storages[i];
+            prefetch(chunk.storages + i, chunk.left - i);
+            if (!put_quickly(storage, fence, known, &replaced[i])) {
+                rest[rests++] = storage;
+            }
+            known = replaced[i] != nullptr ? replaced[i] : known;
+        }
+    }
+    {
+        FenceReleaser releaser;
+        std::for_each(replaced, replaced + count, [&](Fence *old) { releaser.add(old); });
+    }
+    Status status = VIA_OK;
+    for (int64_t i = 0; i < rests; ++i) {
+        status = first_of(status, put_access_or_wait(rest[i], fence, completed));
+    }
+    if (rests > 0) {
+        fence->release(rests);
+    }
+    return status;
+}
+
+}  // namespace
+
+uint64_t write_changes() { return write_change_count.load(std::memory_order_acquire); }
+
+LastWriteFences::~LastWriteFences() { release_fences(fences_.begin(), static_cast<int32_t>(fences_.count())); }
+
+// Consumes a reference; ignores nullptr.
+Status LastWriteFences::append(Fence *fence) {
+    if (fence == nullptr) {
+        return VIA_OK;
+    }
+    if (!fences_.append(fence)) {
+        fence->release();
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a list of %lld fences", as_printed(fences_.count() + 1));
+    }
+    recent_[next_] = fence;
+    next_ = (next_ + 1) % kRecent;
+    return VIA_OK;
+}
+
+Status LastWriteFences::join(const Timeline &later, Fence **out_fence) {
+    const auto is_before = [&](Fence *fence) { return fence->is_of(later) || fence->is_complete(); };
+    // Partitions by state, not by address. NOLINTNEXTLINE(bugprone-nondeterministic-pointer-iteration-order)
+    Fence **end = std::partition(fences_.begin(), fences_.end(), [&](Fence *fence) { return !is_before(fence); });
+    release_fences(end, static_cast<int32_t>(fences_.end() - end));
+    fences_.resize(0);
+    return join_fences(fences_.begin(), static_cast<int32_t>(end - fences_.begin()), out_fence);
+}
+
+Status last_writes(Storage *const *storages, int64_t count, const Timeline &later, Fence **out_fence) {
+    LastWriteFences found;
+    for (int64_t i = 0; i < count; ++i) {
+        prefetch(storages + i, count - i);
+        VIA_TRY(found.add(storages[i]));
+    }
+    return found.join(later, out_fence);
+}
+
+Status set_last_writes(Storage *const *storages, int64_t count, Fence *fence) {
+    Status status = VIA_OK;
+    for (Chunk chunk{storages, count}; chunk.left > 0; chunk = chunk.next()) {
+        status = first_of(status, set_some(chunk, fence));
+    }
+    // After the stores: a thread that has read an older fence sees the number change.
+    number_write(fence);
+    return status;
+}
+
+Status add_accesses(Storage *const *storages, int64_t count, Fence *fence) {
+    FenceReleaser completed;
+    Status status = VIA_OK;
+    for (Chunk chunk{storages, count}; chunk.left > 0; chunk = chunk.next()) {
+        status = first_of(status, add_some(chunk, fence, &completed));
     }
     return status;
 }

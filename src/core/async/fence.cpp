@@ -93,8 +93,7 @@ Status join_or_wait(Fence *const *fences, int32_t count, Fence **out_fence) {
     Status status = VIA_OK;
     if (join_fences(fences, count, out_fence) != VIA_OK) {
         for (int32_t i = 0; i < count; ++i) {
-            const Status one = fences[i]->wait();
-            status = status == VIA_OK ? one : status;
+            status = first_of(status, fences[i]->wait());
         }
     }
     release_fences(fences, count);

@@ -23,6 +23,9 @@ VIA_NODISCARD Status fail_with_code(Status status, int32_t code, const char *for
 VIA_NODISCARD Status fail_with_errno(Status status, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 
+// Returns the first of two results that is a failure.
+constexpr Status first_of(Status before, Status after) { return before != VIA_OK ? before : after; }
+
 // Converts a number for %lld.
 constexpr long long as_printed(int64_t value) { return value; }
 
