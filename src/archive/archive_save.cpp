@@ -120,10 +120,8 @@ private:
 Status GatherBuffer::queue(via_array *slab, char *to) {
     UniqueArray like;
     UniqueArray dense;
-    Layout layout{};
     VIA_TRY(make_dense(slab, slab->dtype, to, like.out()));
-    get_layout(like.get(), &layout);
-    VIA_TRY(make_view(array_.get(), to, slab->dtype, layout, 0, dense.out()));
+    VIA_TRY(make_view(array_.get(), to, slab->dtype, layout_of(like.get()), 0, dense.out()));
     Queued &copy = queued_.emplace_back();
     VIA_TRY(plan_task_copy(dense.get(), slab, &copy.plan));
     return run_in_task(&copy.plan, 0, nullptr, copy.fence.out());
@@ -257,7 +255,7 @@ Status ArchiveWriter::allocate_buffers() {
     const auto has_device = [](const Source &source) { return source.array.get()->device_type == VIA_DEVICE_CUDA; };
     const bool has_pinned = std::any_of(sources_.begin(), sources_.end(), has_device) &&
                             cuda::make_cuda_memory(VIA_MEMORY_PINNED, 0, pinned.out()) == VIA_OK;
-    for (int64_t i = 0; i < std::min<int64_t>(count, std::size(buffers_)); ++i) {
+    for (int64_t i = 0; i < std::min<int64_t>(count, std::ssize(buffers_)); ++i) {
         const bool done = has_pinned && buffers_[i].allocate(pinned.get(), most) == VIA_OK;
         VIA_TRY(done ? VIA_OK : buffers_[i].allocate(host_memory(), most));
     }

@@ -27,10 +27,8 @@ inline via_array *make_array(via_release_fn release = note_release, void *contex
 }
 
 inline via_array *view_of(via_array *array) {
-    via::Layout layout{};
-    via::get_layout(array, &layout);
     via_array *view = nullptr;
-    assert_int_equal(via::make_view(array, array->data, array->dtype, layout, 0, &view), VIA_OK);
+    assert_int_equal(via::make_view(array, array->data, array->dtype, via::layout_of(array), 0, &view), VIA_OK);
     return view;
 }
 

@@ -9,6 +9,7 @@
 #include "copy/copy_check.hpp"
 #include "copy/normalise.hpp"
 #include "copy/plan/overlap.hpp"
+#include "core/array/view.hpp"
 #include "core/async/thread_pool.hpp"
 
 namespace via {
@@ -36,15 +37,6 @@ Status check_extents(const IndexedArguments &arguments) {
                         as_printed(arguments.src->shape()[i]), i, as_printed(arguments.dst->shape()[i]));
         }
     }
-    return VIA_OK;
-}
-
-Status check_axis(IndexedArguments *arguments) {
-    const int32_t ndim = arguments->dst->ndim;
-    if (arguments->axis < -ndim || arguments->axis >= ndim) {
-        return fail(VIA_ERROR_INDEX, "axis is %d; expected %d to %d", arguments->axis, -ndim, ndim - 1);
-    }
-    arguments->axis += arguments->axis < 0 ? ndim : 0;
     return VIA_OK;
 }
 
@@ -267,7 +259,7 @@ Status check_elements_apart(via_array *dst) {
 
 Status check_indexed(IndexedArguments *arguments, int64_t *out_count) {
     VIA_TRY(check_same_rows(*arguments));
-    VIA_TRY(check_axis(arguments));
+    VIA_TRY(resolve_axis(arguments->axis, arguments->dst->ndim, &arguments->axis));
     VIA_TRY(check_extents(*arguments));
     VIA_TRY(check_writable(arguments->dst));
     VIA_TRY(check_list("dst_index", arguments->dst_index));

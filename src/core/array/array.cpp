@@ -481,10 +481,12 @@ void destroy_array(via_array *array) {
     release_now(storage);
 }
 
-void get_layout(via_array *array, Layout *out_layout) {
-    out_layout->ndim = array->ndim;
-    std::copy_n(array->shape(), array->ndim, out_layout->shape);
-    std::copy_n(array->steps(), array->ndim, out_layout->steps);
+Layout layout_of(via_array *array) {
+    Layout layout;
+    layout.ndim = array->ndim;
+    std::copy_n(array->shape(), array->ndim, layout.shape);
+    std::copy_n(array->steps(), array->ndim, layout.steps);
+    return layout;
 }
 
 ByteSpan byte_span(via_array *array) {
@@ -493,8 +495,7 @@ ByteSpan byte_span(via_array *array) {
     int64_t high = 0;
     // Cannot fail: the array was checked when it was made.
     if (array->size > 0 && measure(array->ndim, array->shape(), array->steps(), &low, &high)) {
-        const bool packed = array->is_packed();
-        (void)to_byte_span({array->item_bits, packed ? 1 : array->item_bytes(), packed}, low, high, &span);
+        (void)to_byte_span({array->item_bits, array->step_unit(), array->is_packed()}, low, high, &span);
     }
     return span;
 }
@@ -528,11 +529,10 @@ bool is_contiguous(via_array *array, int32_t order) {
     if (array->size == 0) {
         return true;
     }
-    const int64_t unit = array->is_packed() ? 1 : array->item_bytes();
     if (order == VIA_ORDER_ANY) {
-        return is_dense_in_any_order(array, array->steps(), unit);
+        return is_dense_in_any_order(array, array->steps(), array->step_unit());
     }
-    return is_dense(array, array->steps(), unit, order == VIA_ORDER_COLUMN_MAJOR);
+    return is_dense(array, array->steps(), array->step_unit(), order == VIA_ORDER_COLUMN_MAJOR);
 }
 
 void *borrowed_context(via_array *array, via_release_fn release) {

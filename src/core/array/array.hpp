@@ -74,6 +74,7 @@ struct via_array {
 
     bool is_packed() const { return item_bits % 8 != 0; }
     int64_t item_bytes() const { return item_bits / 8; }
+    int64_t step_unit() const { return is_packed() ? 1 : item_bytes(); }  // of steps: one element
     const int64_t *steps() { return is_packed() ? strides() : byte_strides(); }
     int64_t nbytes() const { return via::dense_bytes(size, item_bits); }
     bool is_read_only() const { return (flags & VIA_ARRAY_READ_ONLY) != 0; }
@@ -148,7 +149,7 @@ inline void release_array(via_array *array) {
     }
 }
 
-void get_layout(via_array *array, Layout *out_layout);
+Layout layout_of(via_array *array);
 ByteSpan byte_span(via_array *array);
 bool has_no_elements(int32_t ndim, const int64_t *shape);
 bool is_contiguous(via_array *array, int32_t order);

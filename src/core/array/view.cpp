@@ -7,43 +7,25 @@
 namespace via {
 namespace {
 
-// Computes the address `steps` away; false if packed elements would start inside a byte.
-bool move(via_array *array, int64_t steps, void **out_data) {
-    int64_t bytes = steps;
+// Makes a view that starts `first` steps away.
+Status view_from(via_array *array, int64_t first, const Layout &layout, via_array **out_view) {
+    int64_t bytes = first;
     if (array->is_packed()) {
-        const int64_t bits = steps * array->item_bits;
+        const int64_t bits = first * array->item_bits;
         if (bits % 8 != 0) {
-            return false;
+            return fail(VIA_ERROR_NEEDS_COPY,
+                        "the start of the view is inside a byte of %s elements; expected a byte boundary",
+                        DtypeName(array->dtype).text);
         }
         bytes = bits / 8;
     }
-    *out_data = static_cast<char *>(array->data) + bytes;
-    return true;
-}
-
-Status starts_inside_a_byte(int32_t dtype) {
-    return fail(VIA_ERROR_NEEDS_COPY, "the start of the view is inside a byte of %s elements; expected a byte boundary",
-                DtypeName(dtype).text);
-}
-
-Status view_from(via_array *array, int64_t first, const Layout &layout, via_array **out_view) {
-    void *data = array->data;
-    if (first != 0 && !move(array, first, &data)) {
-        return starts_inside_a_byte(array->dtype);
-    }
-    return make_view(array, data, array->dtype, layout, array->flags, out_view);
+    return make_view(array, static_cast<char *>(array->data) + bytes, array->dtype, layout, array->flags, out_view);
 }
 
 // Resolves a negative axis; false if it is none of the `count` axes.
 bool find_axis(int32_t axis, int32_t count, int32_t *out_axis) {
     *out_axis = axis < 0 ? axis + count : axis;
     return axis >= -count && axis < count;
-}
-
-Status resolve_axis(int32_t axis, int32_t count, int32_t *out_axis) {
-    return find_axis(axis, count, out_axis)
-               ? VIA_OK
-               : fail(VIA_ERROR_INDEX, "axis is %d; expected %d to %d", axis, -count, count - 1);
 }
 
 Status resolve_listed_axis(const int32_t *axes, int32_t at, int32_t count, int32_t *out_axis) {
@@ -116,10 +98,15 @@ int64_t scaled_step(via_array *array, int64_t step, const AxisSlice &slice) {
 
 }  // namespace
 
+Status resolve_axis(int32_t axis, int32_t count, int32_t *out_axis) {
+    return find_axis(axis, count, out_axis)
+               ? VIA_OK
+               : fail(VIA_ERROR_INDEX, "axis is %d; expected %d to %d", axis, -count, count - 1);
+}
+
 Status slice_view(via_array *array, const int64_t *start, const int64_t *count, const int64_t *step,
                   via_array **out_view) {
-    Layout layout;
-    get_layout(array, &layout);
+    Layout layout = layout_of(array);
     int64_t first = 0;
     bool empty = array->size == 0;
     for (int32_t i = 0; i < array->ndim; ++i) {
@@ -143,8 +130,7 @@ Status select_view(via_array *array, int32_t axis, int64_t index, via_array **ou
         return fail(VIA_ERROR_INDEX, "index is %lld; expected %lld to %lld along axis %d", as_printed(index),
                     as_printed(-extent), as_printed(extent - 1), axis);
     }
-    Layout layout;
-    get_layout(array, &layout);
+    Layout layout = layout_of(array);
     const int64_t first = array->size == 0 ? 0 : (index < 0 ? index + extent : index) * layout.steps[axis];
     remove_axis(&layout, axis);
     return view_from(array, first, layout, out_view);
@@ -254,8 +240,6 @@ void row_major_steps(int64_t unit, Layout *layout) {
     }
 }
 
-int64_t step_unit(via_array *array) { return array->is_packed() ? 1 : array->item_bytes(); }
-
 }  // namespace
 
 Status reshape_view(via_array *array, int32_t ndim, const int64_t *shape, via_array **out_view) {
@@ -267,8 +251,8 @@ Status reshape_view(via_array *array, int32_t ndim, const int64_t *shape, via_ar
         // With an extent of 0 the others may be of any size.
         int64_t size = 0;
         VIA_TRY(check_shape(array->dtype, ndim, layout.shape, array->flags, &size));
-        row_major_steps(step_unit(array), &layout);
-    } else if (!split_axes(collapse(array), step_unit(array), &layout)) {
+        row_major_steps(array->step_unit(), &layout);
+    } else if (!split_axes(collapse(array), array->step_unit(), &layout)) {
         return fail(VIA_ERROR_NEEDS_COPY, "shape crosses axes that are not adjacent in memory; expected a copy");
     }
     return view_from(array, 0, layout, out_view);
@@ -309,8 +293,7 @@ Status squeeze_view(via_array *array, int32_t count, const int32_t *axes, via_ar
         }
         drop[axis] = true;
     }
-    Layout layout;
-    get_layout(array, &layout);
+    Layout layout = layout_of(array);
     for (int32_t i = array->ndim - 1; i >= 0; --i) {
         if (axes == nullptr ? layout.shape[i] == 1 : drop[i]) {
             remove_axis(&layout, i);
@@ -324,10 +307,9 @@ Status expand_view(via_array *array, int32_t axis, via_array **out_view) {
         return fail(VIA_ERROR_SHAPE, "the array's ndim is %d; expected less", array->ndim);
     }
     VIA_TRY(resolve_axis(axis, array->ndim + 1, &axis));
-    Layout layout;
-    get_layout(array, &layout);
+    Layout layout = layout_of(array);
     const bool last = axis == array->ndim;
-    int64_t step = step_unit(array);
+    int64_t step = array->step_unit();
     if (!last && !multiply(layout.steps[axis], std::max<int64_t>(layout.shape[axis], 1), &step)) {
         step = layout.steps[axis];
     }
@@ -350,7 +332,7 @@ Status rescale_last_axis(via_array *array, int32_t dtype, int64_t new_bits, bool
                     "dtype is %s; expected a type whose size divides the last axis of %lld elements of %lld bits",
                     DtypeName(dtype).text, as_printed(layout->shape[last]), as_printed(array->item_bits));
     }
-    if (layout->shape[last] > 1 && layout->steps[last] != step_unit(array)) {
+    if (layout->shape[last] > 1 && layout->steps[last] != array->step_unit()) {
         return fail(VIA_ERROR_NEEDS_COPY, "the last axis is strided; expected a dense one for another element size");
     }
     layout->shape[last] = bits / new_bits;
@@ -382,8 +364,7 @@ Status reinterpret_view(via_array *array, int32_t dtype, via_array **out_view) {
     VIA_TRY(check_dtype("dtype", dtype));
     const int64_t new_bits = dtype_bits(dtype);
     const bool new_packed = new_bits % 8 != 0;
-    Layout layout;
-    get_layout(array, &layout);
+    Layout layout = layout_of(array);
     int32_t axes = array->ndim;
     if (new_bits != array->item_bits) {
         VIA_TRY(rescale_last_axis(array, dtype, new_bits, new_packed, &layout));
@@ -424,8 +405,7 @@ Status field_view(via_array *array, int64_t byte_offset, int32_t dtype, int32_t 
         return fail(VIA_ERROR_SHAPE, "ndim is %d in addition to the array's %d; expected at most %d in all", ndim,
                     array->ndim, VIA_MAX_NDIM);
     }
-    Layout layout;
-    get_layout(array, &layout);
+    Layout layout = layout_of(array);
     Layout inner;
     inner.ndim = ndim;
     std::copy_n(shape, ndim, inner.shape);
@@ -438,9 +418,8 @@ Status field_view(via_array *array, int64_t byte_offset, int32_t dtype, int32_t 
 }
 
 Status read_only_view(via_array *array, via_array **out_view) {
-    Layout layout;
-    get_layout(array, &layout);
-    return make_view(array, array->data, array->dtype, layout, array->flags | VIA_ARRAY_READ_ONLY, out_view);
+    const int32_t flags = array->flags | VIA_ARRAY_READ_ONLY;
+    return make_view(array, array->data, array->dtype, layout_of(array), flags, out_view);
 }
 
 }  // namespace via

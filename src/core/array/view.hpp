@@ -7,6 +7,9 @@
 
 namespace via {
 
+// Makes a negative axis one of 0 to count - 1. Errors: VIA_ERROR_INDEX.
+VIA_NODISCARD Status resolve_axis(int32_t axis, int32_t count, int32_t *out_axis);
+
 VIA_NODISCARD Status slice_view(via_array *array, const int64_t *start, const int64_t *count, const int64_t *step,
                                 via_array **out_view);
 VIA_NODISCARD Status select_view(via_array *array, int32_t axis, int64_t index, via_array **out_view);
