@@ -90,8 +90,8 @@ inline auto options_of(const Options *given, Options *out_complete) {
 }
 
 // Calls a function that retains or releases a handle.
-template <class Handle>
-inline void unless_null(Handle *handle, void (*function)(Handle *)) {
+template <class Handle, class Function>
+inline void unless_null(Handle *handle, const Function &function) {
     if (handle != nullptr) {
         function(handle);
     }

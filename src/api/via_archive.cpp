@@ -26,9 +26,7 @@ via_status via_archive_add(via_archive *archive, const char *path) {
 
 void via_archive_retain(via_archive *archive) {
     VIA_TRACE_API(via_archive_retain, archive);
-    if (archive != nullptr) {
-        archive->references.retain();
-    }
+    unless_null(archive, [](via_archive *live) { live->references.retain(); });
 }
 
 void via_archive_release(via_archive *archive) {

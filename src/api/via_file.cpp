@@ -46,9 +46,7 @@ via_status via_file_convert(via_file *file, int32_t dtype, const via_convert_opt
 
 void via_file_retain(via_file *file) {
     VIA_TRACE_API(via_file_retain, file);
-    if (file != nullptr) {
-        file->references.retain();
-    }
+    unless_null(file, [](via_file *live) { live->references.retain(); });
 }
 
 void via_file_release(via_file *file) {

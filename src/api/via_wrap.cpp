@@ -117,16 +117,12 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
 
 void via_array_retain(via_array *array) {
     VIA_TRACE_API(via_array_retain, array);
-    if (array != nullptr) {
-        retain_array(array);
-    }
+    unless_null(array, retain_array);
 }
 
 void via_array_release(via_array *array) {
     VIA_TRACE_API(via_array_release, array);
-    if (array != nullptr) {
-        release_array(array);
-    }
+    unless_null(array, release_array);
 }
 
 via_status via_pointer_query(const void *address, via_pointer_info *out_info) {
