@@ -35,7 +35,7 @@ public:
         }
         merges_ = inner_ == 0 && rows.dst_step == rows.run && rows.src_step == rows.run;
         order_inner();
-        loop_ = find_element_loop();
+        loop_ = find_element_loop<1, 2, 4, 8, 16, 32, 64, 128>(inner_ == 0 ? rows.run : 0);
     }
 
     int64_t inner_bytes() const { return inner_bytes_; }
@@ -141,28 +141,12 @@ private:
                                   : loop_from<Element, Numbers<int64_t>>(rows_.src_index);
     }
 
-    // Rows of a few bytes are moved as elements.
-    ElementLoop find_element_loop() const {
-        switch (inner_ == 0 ? rows_.run : 0) {
-            case 1:
-                return loop_of<1>();
-            case 2:
-                return loop_of<2>();
-            case 4:
-                return loop_of<4>();
-            case 8:
-                return loop_of<8>();
-            case 16:
-                return loop_of<16>();
-            case 32:
-                return loop_of<32>();
-            case 64:
-                return loop_of<64>();
-            case 128:
-                return loop_of<128>();
-            default:
-                return nullptr;
-        }
+    // Rows of a few bytes are moved as elements. Returns nullptr for others.
+    template <int... kBytes>
+    ElementLoop find_element_loop(int64_t bytes) const {
+        ElementLoop found = nullptr;
+        ((found = bytes == kBytes ? loop_of<kBytes>() : found), ...);
+        return found;
     }
 
     const IndexedRows &rows_;
