@@ -204,13 +204,8 @@ int32_t find_near_axis(const ElementLoops &loops) {
     return near;
 }
 
-int64_t square_root(int64_t value) {
-    int64_t root = 1;
-    while (root * root * 4 <= value) {
-        root *= 2;
-    }
-    return root;
-}
+// Rounds down to a power of two.
+int64_t square_root(int64_t value) { return int64_t{1} << (std::bit_width(static_cast<uint64_t>(value)) - 1) / 2; }
 
 // Blocks go along the axes that are dense in either array first, a square of both, then along the others.
 void cut_blocks(const ElementLoops &loops, int64_t most, int64_t *block) {
@@ -472,6 +467,19 @@ private:
     bool streaming_ = false;
 };
 
+// Converts elements first to first + count - 1 on the calling thread. `place` returns the loops of a box between the
+// memory of this call; it gets the number of elements before the box.
+template <class Place>
+void convert_boxes(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
+                   Streaming streaming, const Place &place) {
+    int64_t done = 0;
+    for_each_box(loops, first, count, [&](const ElementLoops &box) {
+        const Blocks blocks(place(box, done), elements, streaming);
+        blocks.run(0, blocks.total());
+        done += box.count;
+    });
+}
+
 }  // namespace
 
 void convert_elements(const ElementLoops &loops, const ElementConversion &elements) {
@@ -489,33 +497,23 @@ Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &ele
 }
 
 void convert_part(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count) {
-    for_each_box(loops, first, count, [&](const ElementLoops &box) {
-        const Blocks blocks(merged(box, elements), elements, Streaming::Never);
-        blocks.run(0, blocks.total());
-    });
+    convert_boxes(loops, elements, first, count, Streaming::Never,
+                  [&](const ElementLoops &box, int64_t) { return merged(box, elements); });
 }
 
 void convert_to_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
                        void *packed) {
     const int64_t item = bytes_of(elements.dst);
-    auto *to = static_cast<char *>(packed);
-    for_each_box(loops, first, count, [&](const ElementLoops &box) {
-        const ElementLoops dense = merged(packed_to(box, to, item), elements);
-        const Blocks blocks(dense, elements, Streaming::Always);
-        blocks.run(0, blocks.total());
-        to += box.count * item;
+    convert_boxes(loops, elements, first, count, Streaming::Always, [&](const ElementLoops &box, int64_t done) {
+        return merged(packed_to(box, static_cast<char *>(packed) + done * item, item), elements);
     });
 }
 
 void convert_from_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
                          const void *packed) {
     const int64_t item = bytes_of(elements.src);
-    const auto *from = static_cast<const char *>(packed);
-    for_each_box(loops, first, count, [&](const ElementLoops &box) {
-        const ElementLoops dense = merged(unpacked_from(box, from, item), elements);
-        const Blocks blocks(dense, elements, Streaming::Never);
-        blocks.run(0, blocks.total());
-        from += box.count * item;
+    convert_boxes(loops, elements, first, count, Streaming::Never, [&](const ElementLoops &box, int64_t done) {
+        return merged(unpacked_from(box, static_cast<const char *>(packed) + done * item, item), elements);
     });
 }
 
