@@ -23,8 +23,6 @@ struct Pattern {
     char bytes[kCapacity];
 };
 
-bool bit_at(const char *bytes, int64_t index) { return ((bytes[index / 8] >> (index % 8)) & 1) != 0; }
-
 Status make_pattern(via_array *dst, const char *element, Pattern *pattern) {
     pattern->bits = std::lcm<int64_t>(dst->item_bits, 8);
     if (pattern->bits / 8 > Pattern::kCapacity) {
@@ -32,9 +30,8 @@ Status make_pattern(via_array *dst, const char *element, Pattern *pattern) {
                     static_cast<long long>(dst->item_bits), static_cast<long long>(Pattern::kCapacity));
     }
     std::memset(pattern->bytes, 0, sizeof pattern->bytes);
-    for (int64_t i = 0; i < pattern->bits && element != nullptr; ++i) {
-        char &byte = pattern->bytes[i / 8];
-        byte = static_cast<char>(byte | bit_at(element, i % dst->item_bits) << (i % 8));
+    for (int64_t i = 0; i < pattern->bits && element != nullptr; i += dst->item_bits) {
+        copy_bits(pattern->bytes, i, element, 0, dst->item_bits);
     }
     return VIA_OK;
 }
