@@ -13,8 +13,6 @@
 namespace via {
 namespace {
 
-bool are_plain(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src); }
-
 // Returns true if no work of this process can come before. No stream means the legacy stream, which is empty in a
 // process that does not use CUDA.
 bool has_nothing_to_wait_for(via_array *dst, via_array *src, via_stream *stream) {

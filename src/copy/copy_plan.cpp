@@ -93,7 +93,7 @@ Status copy_bits_in_order(const CopyPlan &plan, via_stream *stream) {
 
 Status make_transfer(const Plan &loops, via_array *dst, via_array *src, Ask ask, cuda::Transfer *out_transfer) {
     // Asks the driver about all strided memory: whether a device reaches it decides the route.
-    const bool strided = loops.ndim > 0 && !(is_plain(dst) && is_plain(src));
+    const bool strided = loops.ndim > 0 && !are_plain(dst, src);
     const Ask asked = strided ? Ask::Always : ask;
     const int32_t ndim = loops.in_bits ? 0 : loops.ndim;  // which are for whole bytes
     *out_transfer = {loops.dst,

@@ -8,6 +8,13 @@ namespace via {
 
 constexpr bool is_plain(via_array *array) { return array->device_type == VIA_DEVICE_CPU; }
 
+// Returns whether all of them are; lists of row numbers are nullptr where there are none.
+constexpr bool are_plain(via_array *dst, via_array *src, via_array *dst_index = nullptr,
+                         via_array *src_index = nullptr) {
+    return is_plain(dst) && is_plain(src) && (dst_index == nullptr || is_plain(dst_index)) &&
+           (src_index == nullptr || is_plain(src_index));
+}
+
 // When to ask the driver about memory that is named as the host's but may have been registered.
 enum class Ask : int32_t {
     Never,  // it is what it is called

@@ -91,7 +91,7 @@ void describe_bits(const Plan &plan, const char *way, TextBuffer *text) {
 
 Status describe_copy(via_array *dst, via_array *src, TextBuffer *text) {
     CopyPlan plan;
-    VIA_TRY(is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("this copy"));
+    VIA_TRY(are_plain(dst, src) ? VIA_OK : cuda::need("this copy"));
     VIA_TRY(prepare_copy(dst, src, Ask::Large, &plan));
     VIA_TRY(plan_for_text(&plan));
     if (plan.through_host || plan.loops.in_bits) {

@@ -20,29 +20,28 @@ struct PlannedWork final : TaskWork {
 
 PlannedCopy::PlannedCopy(const char *what, via_array *dst, via_array *src, via_array *dst_index, via_array *src_index)
     : what_(what), dst_(dst), src_(src), dst_index_(dst_index), src_index_(src_index) {
-    retain_array(dst);
-    retain_array(src);
-    for (via_array *list : {dst_index, src_index}) {
-        if (list != nullptr) {
-            retain_array(list);
+    for (via_array *array : {dst, src, dst_index, src_index}) {
+        if (array != nullptr) {
+            retain_array(array);
         }
     }
 }
 
 PlannedCopy::~PlannedCopy() {
-    release_array(dst_);
-    release_array(src_);
-    for (via_array *list : {dst_index_, src_index_}) {
-        if (list != nullptr) {
-            release_array(list);
+    for (via_array *array : {dst_, src_, dst_index_, src_index_}) {
+        if (array != nullptr) {
+            release_array(array);
         }
     }
 }
 
+cuda::Side PlannedCopy::side_of(via_array *array, via_array *other) {
+    const bool asked = is_plain(array) && other->device_type == VIA_DEVICE_CUDA;
+    return {asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
+}
+
 Status PlannedCopy::await_before(via_stream *stream) const {
-    const auto is_plain_list = [](via_array *list) { return list == nullptr || is_plain(list); };
-    if (stream != nullptr || !is_plain(dst_) || !is_plain(src_) || !is_plain_list(dst_index_) ||
-        !is_plain_list(src_index_)) {
+    if (stream != nullptr || !are_plain(dst_, src_, dst_index_, src_index_)) {
         VIA_TRY(await_stream(stream, what_));
     }
     VIA_TRY(await_arrays(dst_, src_));

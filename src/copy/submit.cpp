@@ -15,7 +15,7 @@
 namespace via {
 namespace {
 
-Ask ask_for(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src) ? Ask::Never : Ask::Always; }
+Ask ask_for(via_array *dst, via_array *src) { return are_plain(dst, src) ? Ask::Never : Ask::Always; }
 
 // The work of a task: one copy, with a reference to both arrays.
 struct CopyWork final : TaskWork {
@@ -39,10 +39,6 @@ int32_t device_of_copy(via_array *dst, via_array *src) {
     return cuda::device_of_transfer({nullptr, nullptr, 0, dst_side, src_side, dst, src});
 }
 
-Status check_task_memory(via_array *dst, via_array *src) {
-    return is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("a copy of CUDA's memory");
-}
-
 // Nothing was ever queued on a shared stream where there is no device, nor on the one that orders nothing.
 bool orders_something(via_stream *stream) {
     if (stream == nullptr || stream == cuda::no_sync_stream()) {
@@ -53,6 +49,10 @@ bool orders_something(via_stream *stream) {
 }
 
 }  // namespace
+
+Status check_task_memory(via_array *dst, via_array *src, via_array *dst_index, via_array *src_index) {
+    return are_plain(dst, src, dst_index, src_index) ? VIA_OK : cuda::need("a copy of CUDA's memory");
+}
 
 Status check_task_copy(via_array *dst, via_array *src) {
     VIA_TRY(check_copy(dst, src));

@@ -15,6 +15,10 @@ VIA_NODISCARD Status submit_copy(via_array *dst, via_array *src, via_stream *str
 // far.
 VIA_NODISCARD Status check_task_copy(via_array *dst, via_array *src);
 
+// Refuses only what no task can do without CUDA. Lists of row numbers are nullptr where there are none, here and below.
+VIA_NODISCARD Status check_task_memory(via_array *dst, via_array *src, via_array *dst_index = nullptr,
+                                       via_array *src_index = nullptr);
+
 VIA_NODISCARD Status plan_task_copy(via_array *dst, via_array *src, CopyPlan *out_plan);
 
 VIA_NODISCARD Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fence **out_dependency,

@@ -17,11 +17,6 @@
 namespace via {
 namespace {
 
-cuda::Side side_of(via_array *array, via_array *other) {
-    const bool asked = is_plain(array) && other->device_type == VIA_DEVICE_CUDA;
-    return {asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
-}
-
 // One conversion: checked and planned.
 class Conversion final : public PlannedCopy, cuda::IoEndpoint {
 public:
@@ -166,7 +161,7 @@ Status plan_convert(via_array *dst, via_array *src, const via_convert_options &o
     if (is_copy(dst, src, options)) {
         return VIA_OK;
     }
-    VIA_TRY(is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("a copy of CUDA's memory"));
+    VIA_TRY(check_task_memory(dst, src));
     return make_conversion(dst, src, options, out_copy);
 }
 
@@ -184,7 +179,7 @@ Status explain_convert(via_array *dst, via_array *src, const via_convert_options
     if (is_copy(dst, src, options)) {
         return explain_copy(dst, src, capacity, out_text, out_length);
     }
-    VIA_TRY(is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("this copy"));
+    VIA_TRY(are_plain(dst, src) ? VIA_OK : cuda::need("this copy"));
     Conversion conversion(dst, src);
     VIA_TRY(conversion.plan(options));
     TextBuffer text(out_text, capacity);

@@ -82,11 +82,6 @@ void to_bits(Plan *row) {
     }
 }
 
-cuda::Side side_of(via_array *array, via_array *other) {
-    const bool asked = is_plain(array) && is_on_device(other);
-    return {asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
-}
-
 // One copy by index: checked and planned, to be run once or again and again.
 class IndexedCopy final : public PlannedCopy, cuda::IoEndpoint {
 public:
@@ -424,20 +419,6 @@ Status IndexedCopy::run_in_task(int64_t done_before, via_task *task, Fence **out
     return with_fetched([&](IndexedCopy *fetched) { return fetched->run_in_task(done_before, task, out_fence); });
 }
 
-namespace {
-
-// Refuses what no task can do without CUDA.
-Status check_task_memory(const IndexedArguments &arguments) {
-    for (via_array *array : {arguments.dst, arguments.src, arguments.dst_index, arguments.src_index}) {
-        if (array != nullptr && !is_plain(array)) {
-            return cuda::need("a copy of CUDA's memory");
-        }
-    }
-    return VIA_OK;
-}
-
-}  // namespace
-
 Status copy_indexed(const IndexedArguments &arguments, via_stream *stream) {
     UniquePlannedCopy copy;
     VIA_TRY(IndexedCopy::make(arguments, copy.out()));
@@ -445,7 +426,7 @@ Status copy_indexed(const IndexedArguments &arguments, via_stream *stream) {
 }
 
 Status plan_indexed(const IndexedArguments &arguments, PlannedCopy **out_copy) {
-    VIA_TRY(check_task_memory(arguments));
+    VIA_TRY(check_task_memory(arguments.dst, arguments.src, arguments.dst_index, arguments.src_index));
     return IndexedCopy::make(arguments, out_copy);
 }
 
