@@ -19,6 +19,14 @@ inline int32_t insert_axis(const Axis &axis, Axis *axes, int32_t *ndim) {
     return at;
 }
 
+// Sets the steps of one side to those of packed elements, in the order of the axes.
+inline void pack_steps(int64_t item, int64_t Axis::*step, Axis *axes, int32_t ndim) {
+    for (int32_t i = 0; i < ndim; ++i) {
+        axes[i].*step = item;
+        item *= axes[i].extent;
+    }
+}
+
 // Reverses the direction of an axis.
 inline void flip(Axis *axis, int64_t *dst_offset, int64_t *src_offset) {
     *dst_offset += (axis->extent - 1) * axis->dst_step;

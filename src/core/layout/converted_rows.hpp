@@ -2,9 +2,6 @@
 // host and for devices.
 #pragma once
 
-#include <algorithm>
-#include <cstdlib>
-
 #include "core/layout/element_loops.hpp"
 #include "core/layout/indexed_rows.hpp"
 
@@ -64,23 +61,16 @@ inline ElementLoops loops_of(const ConvertedRows &given, const char *src, char *
     ElementLoops loops = given.row;
     loops.src = src != nullptr ? src : given.rows.src;
     loops.dst = dst != nullptr ? dst : given.rows.dst;
-    int64_t count = 1;
-    for (int32_t i = 0; i < loops.ndim; ++i) {
-        Axis &axis = loops.axes[i];
-        axis.src_step = src != nullptr ? count * bytes_of(given.elements.src) : axis.src_step;
-        axis.dst_step = dst != nullptr ? count * bytes_of(given.elements.dst) : axis.dst_step;
-        count *= axis.extent;
+    if (src != nullptr) {
+        pack_steps(item_of(given, RowSide::Src), &Axis::src_step, loops.axes, loops.ndim);
+    }
+    if (dst != nullptr) {
+        pack_steps(item_of(given, RowSide::Dst), &Axis::dst_step, loops.axes, loops.ndim);
     }
     const Axis all{given.rows.count, dst != nullptr ? packed_row_bytes(given, RowSide::Dst) : given.rows.dst_step,
                    src != nullptr ? packed_row_bytes(given, RowSide::Src) : given.rows.src_step};
-    int32_t at = loops.ndim;
-    while (at > 0 && loops.axes[at - 1].dst_step > all.dst_step) {
-        --at;
-    }
-    std::copy_backward(loops.axes + at, loops.axes + loops.ndim, loops.axes + loops.ndim + 1);
-    loops.axes[at] = all;
+    const int32_t at = insert_axis(all, loops.axes, &loops.ndim);
     loops.numbered += loops.numbered >= at ? 1 : 0;
-    ++loops.ndim;
     loops.count = given.row.count * given.rows.count;
     return loops;
 }

@@ -95,20 +95,14 @@ inline ElementLoops merged(const ElementLoops &loops, const ElementConversion &e
 inline ElementLoops packed_to(const ElementLoops &loops, void *packed, int64_t item) {
     ElementLoops result = loops;
     result.dst = static_cast<char *>(packed);
-    for (int32_t i = 0; i < loops.ndim; ++i) {
-        result.axes[i].dst_step = item;
-        item *= loops.axes[i].extent;
-    }
+    pack_steps(item, &Axis::dst_step, result.axes, result.ndim);
     return result;
 }
 
 inline ElementLoops unpacked_from(const ElementLoops &loops, const void *packed, int64_t item) {
     ElementLoops result = loops;
     result.src = static_cast<const char *>(packed);
-    for (int32_t i = 0; i < loops.ndim; ++i) {
-        result.axes[i].src_step = item;
-        item *= loops.axes[i].extent;
-    }
+    pack_steps(item, &Axis::src_step, result.axes, result.ndim);
     return result;
 }
 

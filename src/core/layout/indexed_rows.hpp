@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/layout/axis.hpp"
+#include "core/layout/axes.hpp"
 #include "viaduct/viaduct.h"
 
 namespace via {
@@ -66,11 +66,7 @@ inline IndexedRows part_of(const IndexedRows &rows, int64_t first, int64_t count
 // Sets the steps of one side to those of packed rows, one after the other.
 inline void pack_side(IndexedRows *rows, int64_t IndexedRows::*row_step, int64_t Axis::*step) {
     rows->*row_step = rows->row_bytes;
-    int64_t nbytes = rows->run;
-    for (int32_t i = 0; i < rows->ndim; ++i) {
-        rows->axes[i].*step = nbytes;
-        nbytes *= rows->axes[i].extent;
-    }
+    pack_steps(rows->run, step, rows->axes, rows->ndim);
 }
 
 // Return the rows between an array and adjacent memory that holds them packed.
