@@ -75,11 +75,6 @@ void cancel_task(via_task *task);
 // Stores a task that was started, if its arrays have noted it. Otherwise cancels and releases it. Returns `noted`.
 VIA_NODISCARD Status hand_out_task(via_task *task, Status noted, via_task **out_task);
 
-// Starts a task, and hands it out once `note` has noted its end, a fence, on the arrays.
-template <class Note>
-VIA_NODISCARD Status submit_work(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, const Note &note,
-                                 via_task **out_task);
-
 // Called by the work, on any thread. nbytes_done counts all bytes so far; smaller numbers than before are ignored. A
 // NULL task has no progress and is never cancelled.
 void report_progress(via_task *task, int64_t nbytes_done);
@@ -110,9 +105,10 @@ VIA_NODISCARD Status run_in_pieces(int64_t count, int64_t nbytes, int64_t done_b
 // Returns the end of the task as a fence, retained for the caller.
 Fence *task_fence(via_task *task);
 
+// Starts a task, and hands it out once `note` has noted its end, a fence, on the arrays.
 template <class Note>
-Status submit_work(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, const Note &note,
-                   via_task **out_task) {
+VIA_NODISCARD Status submit_work(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, const Note &note,
+                                 via_task **out_task) {
     via_task *task = nullptr;
     VIA_TRY(start_task(work, nbytes, dependency, immediate, &task));
     const UniqueFence end(task_fence(task));
