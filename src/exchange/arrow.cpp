@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "core/array/access_tracker.hpp"
@@ -38,7 +39,7 @@ struct SchemaBlock {
 struct ColumnBlock {
     std::atomic<int32_t> references{1};
     via_array *array;
-    via_event *event;    // reached when the array is ready; nullptr if it is ready
+    UniqueEvent event;   // reached when the array is ready; nullptr if it is ready
     void *native_event;  // sync_event points here
     const void *no_validity[1];
     const void *buffers[2];
@@ -50,9 +51,6 @@ void destroy(SchemaBlock *block) { delete block; }
 
 void destroy(ColumnBlock *block) {
     via_array *array = block->array;
-    if (block->event != nullptr) {
-        cuda::release_event(block->event);
-    }
     delete block;
     count(Counter::Exports, -1);
     release_array(array);
@@ -143,10 +141,10 @@ void fill_column(via_array *array, int64_t values, ColumnBlock *block, ArrowArra
 }
 
 // Arrow's device types have DLPack's numbers; the id of the CPU is -1.
-void fill_device(via_array *array, via_event *event, ColumnBlock *block, ArrowDeviceArray *column) {
+void fill_device(via_array *array, ColumnBlock *block, ArrowDeviceArray *column) {
+    via_event *event = block->event.get();
     column->device_type = array->device_type;
     column->device_id = array->device_type == VIA_DEVICE_CPU ? -1 : array->device_id;
-    block->event = event;
     block->native_event = event != nullptr ? cuda::native_event(event) : nullptr;
     column->sync_event = event != nullptr ? &block->native_event : nullptr;
 }
@@ -180,24 +178,20 @@ Status make_ready(via_array *array, via_event **out_event) {
 
 Status export_arrow(via_array *array, ArrowSchema *out_schema, ArrowDeviceArray *out_column) {
     int64_t values = 0;
-    via_event *event = nullptr;
+    UniqueEvent event;
     VIA_TRY(check_expressible(array));
     VIA_TRY(row_size(array, &values));
-    VIA_TRY(make_ready(array, &event));
-    auto *schema_block = new (std::nothrow) SchemaBlock;
-    auto *column_block = new (std::nothrow) ColumnBlock;
+    VIA_TRY(make_ready(array, event.out()));
+    std::unique_ptr<SchemaBlock> schema_block(new (std::nothrow) SchemaBlock);
+    std::unique_ptr<ColumnBlock> column_block(new (std::nothrow) ColumnBlock);
     if (schema_block == nullptr || column_block == nullptr) {
-        delete schema_block;
-        delete column_block;
-        if (event != nullptr) {
-            cuda::release_event(event);
-        }
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an Arrow schema and array");
     }
-    fill_schema(array, values, schema_block, out_schema);
+    column_block->event.reset(event.release());
     *out_column = {};
-    fill_column(array, values, column_block, &out_column->array);
-    fill_device(array, event, column_block, out_column);
+    fill_device(array, column_block.get(), out_column);
+    fill_schema(array, values, schema_block.release(), out_schema);
+    fill_column(array, values, column_block.release(), &out_column->array);
     retain_array(array);
     count(Counter::Exports, 1);
     return VIA_OK;
@@ -340,7 +334,7 @@ Status check_tensor_size(const TensorAxes &axes, int64_t list) {
     for (int32_t i = 0; i < axes.ndim; ++i) {
         fits = fits && multiply(size, axes.shape[i], &size);
     }
-    const bool is_empty = std::find(axes.shape, axes.shape + axes.ndim, 0) != axes.shape + axes.ndim;
+    const bool is_empty = has_no_elements(axes.ndim, axes.shape);
     return (is_empty ? 0 : size) == list && (fits || is_empty)
                ? VIA_OK
                : fail(VIA_ERROR_EXCHANGE,
@@ -416,9 +410,7 @@ Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, vi
     VIA_TRY(read_device(column, out_spec));
     // The host could read pinned and managed memory too, but only after the event.
     const bool host_reads = out_spec->device_type == VIA_DEVICE_CPU;
-    if (host_reads) {
-        VIA_TRY(check_no_stream(stream));
-    }
+    VIA_TRY(host_reads ? check_no_stream(stream) : VIA_OK);
     VIA_TRY(check_struct(schema, column.array, host_reads));
     Walk walk{&schema, &column.array, column.array.offset, column.array.length, host_reads};
     shape->ndim = 1;
@@ -459,33 +451,27 @@ Status follow_event(via_array *array, void *sync_event, via_stream *stream) {
     return cuda::order_import(array, stream);
 }
 
-// Sets the deleter last: on failure the caller still owns both structs.
-Status make_column(const ArraySpec &spec, const ArrowDeviceArray &column, via_stream *stream, UniqueArray *holder) {
-    VIA_TRY(make_array(spec, Deleter{}, holder->out()));
-    via_array *array = holder->get();
-    if (array->device_type == VIA_DEVICE_CPU) {
-        return VIA_OK;
-    }
-    VIA_TRY(cuda::check_pointer("column.", array));
-    return follow_event(array, column.sync_event, stream);
-}
-
 }  // namespace
 
 Status import_arrow(ArrowSchema *schema, ArrowDeviceArray *column, via_stream *stream, via_array **out_array) {
     Shape shape{};
     ArraySpec spec;
-    UniqueArray array;
     VIA_TRY(read_column(*schema, *column, stream, &shape, &spec));
-    VIA_TRY(make_column(spec, *column, stream, &array));
-    auto *imported = new (std::nothrow) Imported{*schema, *column};
+    std::unique_ptr<Imported> imported(new (std::nothrow) Imported{*schema, *column});
     if (imported == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an import of %zu bytes", sizeof(Imported));
     }
-    array.get()->storage->deleter = {end_import, nullptr, imported, nullptr, 0};
+    const auto finish = [&](via_array *array) -> Status {
+        if (array->device_type == VIA_DEVICE_CPU) {
+            return VIA_OK;
+        }
+        VIA_TRY(cuda::check_pointer("column.", array));
+        return follow_event(array, column->sync_event, stream);
+    };
+    VIA_TRY(make_checked_array(spec, Deleter{}, out_array, finish));
+    (*out_array)->storage->deleter = {end_import, nullptr, imported.release(), nullptr, 0};
     schema->release = nullptr;
     column->array.release = nullptr;
-    *out_array = array.release();
     return VIA_OK;
 }
 
