@@ -31,9 +31,10 @@ constexpr size_t kMostTensorJson = size_t{1} << 20;
 // Parses a whole text as a decimal number; -1 for anything else.
 int64_t parse_size(std::string_view text) {
     int64_t size = 0;
-    const char *const end = text.data() + text.size();
+    const char *const start = text.data();
+    const char *const end = start + text.size();
     const bool is_number = !text.empty() && is_digit(text[0]);
-    const auto [stop, error] = std::from_chars(text.data(), end, size);
+    const auto [stop, error] = std::from_chars(start, end, size);
     return is_number && error == std::errc{} && stop == end ? size : -1;
 }
 
@@ -69,22 +70,14 @@ std::string_view take_text(const char **at) {
 // Reads a list, one item at a time by `read_item`.
 template <class ReadItem>
 const char *read_list(JsonScanner *json, const char *what, int32_t *out_count, ReadItem read_item) {
+    const char *expected = what;
     *out_count = 0;
-    if (!json->accept("[")) {
-        return what;
-    }
-    if (json->accept("]")) {
-        return nullptr;
-    }
-    do {
-        if (*out_count == VIA_MAX_NDIM - 1) {
-            return "no more than 63 axes";
-        }
-        if (!read_item((*out_count)++)) {
-            return what;
-        }
-    } while (json->accept(","));
-    return json->accept("]") ? nullptr : what;
+    const bool is_read = json->accept("[") && json->read_items("]", [&] {
+        const bool has_room = *out_count < VIA_MAX_NDIM - 1;
+        expected = has_room ? what : "no more than 63 axes";
+        return has_room && read_item((*out_count)++);
+    });
+    return is_read ? nullptr : expected;
 }
 
 enum TensorKey { kShape = 1, kDimNames = 2, kPermutation = 4 };
@@ -145,15 +138,9 @@ struct TensorReader {
         if (!json.accept("{")) {
             return "'{'";
         }
-        if (json.accept("}")) {
-            return nullptr;
-        }
-        do {
-            if (const char *expected = read_member(); expected != nullptr) {
-                return expected;
-            }
-        } while (json.accept(","));
-        return json.accept("}") ? nullptr : "'}'";
+        const char *expected = nullptr;
+        const bool is_read = json.read_items("}", [&] { return (expected = read_member()) == nullptr; });
+        return is_read || expected != nullptr ? expected : "'}'";
     }
 
     // Checks that the permutation has each axis once.

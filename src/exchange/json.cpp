@@ -128,23 +128,12 @@ bool JsonScanner::skip_number() {
 
 // Skips the members of a list or an object after its opening bracket.
 bool JsonScanner::skip_members(std::string_view close, int32_t depth, Names names) {
-    if (accept(close)) {
-        return true;
-    }
     std::set<std::string> found;
     std::string name;
-    do {
-        if (close == "}" && !(read_string(&name) && accept(":"))) {
-            return false;
-        }
-        if (close == "}" && names == Names::Once && !found.insert(name).second) {
-            return false;
-        }
-        if (!skip_value(depth + 1, names)) {
-            return false;
-        }
-    } while (accept(","));
-    return accept(close);
+    const auto read_name = [&] {
+        return read_string(&name) && accept(":") && (names == Names::Any || found.insert(name).second);
+    };
+    return read_items(close, [&] { return (close != "}" || read_name()) && skip_value(depth + 1, names); });
 }
 
 bool JsonScanner::skip_value(int32_t depth, Names names) {

@@ -17,6 +17,21 @@ public:
     // Reads a string as UTF-8 and resolves its escapes. Refuses lone surrogates.
     bool read_string(std::string *out_string);
 
+    // Reads what comes between an opening bracket and `close`: nothing, or items with commas between them. Returns
+    // whether `read_item` returned true for each.
+    template <class ReadItem>
+    bool read_items(std::string_view close, const ReadItem &read_item) {
+        if (accept(close)) {
+            return true;
+        }
+        do {
+            if (!read_item()) {
+                return false;
+            }
+        } while (accept(","));
+        return accept(close);
+    }
+
     // Skips any value, with lists and objects nested at most 32 deep.
     bool skip_value() { return skip_value(0, Names::Any); }
 

@@ -23,8 +23,9 @@ inline size_t count_prefix(std::string_view text, int64_t *out_count) {
 // Reads `digits` hexadecimal digits, at most 8, at the start of a text. Returns false if there are fewer.
 inline bool hexadecimal_prefix(std::string_view text, size_t digits, uint32_t *out_number) {
     text = text.substr(0, digits);
+    const char *const start = text.data();
     return text.size() == digits && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos &&
-           std::from_chars(text.data(), text.data() + digits, *out_number, 16).ec == std::errc{};
+           std::from_chars(start, start + digits, *out_number, 16).ec == std::errc{};
 }
 
 // Functions skip white space first, and stay in place if something else comes next.
