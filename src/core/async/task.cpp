@@ -1,11 +1,195 @@
 #include "core/async/task.hpp"
 
-#include <algorithm>
+#include <pthread.h>
 
-#include "core/async/task_state.hpp"
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <utility>
+
+#include "core/async/reaper.hpp"
+#include "core/base/first_failure.hpp"
+#include "core/base/lock.hpp"
+#include "core/base/no_cancellation.hpp"
+#include "core/base/utf8.hpp"
+#include "core/diagnostics/handle_registry.hpp"
+
+namespace via {
+
+enum class TaskState : int32_t {
+    Waiting,    // for the dependency, or for a thread
+    Running,    // TaskWork::run is being called
+    Submitted,  // a device does the rest, until end_fence
+    Ending,     // the outcome is known; TaskWork::end is being called
+    Ended
+};
+
+// Result of a task. `text` is borrowed.
+struct TaskOutcome {
+    Status status;
+    int32_t code;
+    const char *text;
+};
+
+// Connect a task to the executor and the reaper.
+struct TaskJob {
+    Job job{};
+    via_task *task;
+};
+
+struct TaskDeferred {
+    DeferredCallback deferred{};
+    via_task *task;
+    Fence *fence = nullptr;
+};
+
+}  // namespace via
+
+// Held by its handles, and by the machinery until the callback has been called.
+struct via_task final : public via::Fence {
+    via_task(via::TaskWork *given, int64_t nbytes) : work(given), total(nbytes) { text[0] = '\0'; }
+
+    via::TaskWork *const work;
+    const int64_t total;
+    const uint32_t forks_at_start = via::fork_count();
+    std::atomic<int64_t> done{0};
+    std::atomic<bool> cancelled{false};
+    std::atomic<via::TaskState> state{via::TaskState::Waiting};  // changed with the lock held
+
+    // Guarded by task_mutex.
+    bool began = false;
+    via::UniqueFence dependency;  // until the work begins; for good if it never does
+    via::UniqueFence end_fence;   // of the device, while Submitted
+    via_complete_fn complete = nullptr;
+    void *context = nullptr;
+    bool delivered = false;  // the callback was called, or is about to be
+    pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+    // Constant from Ending on.
+    via::Status status = VIA_OK;
+    int32_t code = 0;
+    char text[via::ErrorRecord::kCapacity];
+
+    via::TaskJob job{{}, this};
+    via::TaskDeferred deferred{{}, this};
+
+    bool is_complete() override;
+    via::Status wait() override;
+    via::Status make_stream_wait(const via::ResolvedStream &stream) override;
+    static void operator delete(void *block) { via::delete_handle(block); }
+};
 
 namespace via {
 namespace {
+
+// Guards all tasks. Never held while code outside this file is called.
+ForkSafeMutex task_mutex;
+
+constexpr TaskOutcome kCancelled{VIA_ERROR_CANCELLED, 0, "the task was cancelled"};
+constexpr TaskOutcome kForked{VIA_ERROR_FORKED, 0, "the task was running when this process was forked"};
+
+// Makes an outcome with the text of the thread's last failing call.
+TaskOutcome outcome_of(Status status) {
+    return status == VIA_OK ? TaskOutcome{VIA_OK, 0, ""} : TaskOutcome{status, last_error_code(), last_error_text()};
+}
+
+TaskState state_of(via_task *task) { return task->state.load(std::memory_order_acquire); }
+
+// Record the outcome, where the first failure stands, and change the state. Call both with task_mutex held.
+void set_outcome(via_task *task, const TaskOutcome &outcome) {
+    if (task->status != VIA_OK || outcome.status == VIA_OK) {
+        return;
+    }
+    task->status = outcome.status;
+    task->code = outcome.code;
+    std::snprintf(task->text, sizeof task->text, "%s", outcome.text);
+    (void)make_utf8(task->text, sizeof task->text);
+}
+
+void enter(via_task *task, TaskState state) {
+    task->state.store(state, std::memory_order_release);
+    pthread_cond_broadcast(&task->changed);
+}
+
+// Returns the fence of a Submitted task, retained for the caller; nullptr in any other state.
+Fence *device_fence(via_task *task) {
+    const std::lock_guard lock(task_mutex);
+    return retained(task->end_fence.get());
+}
+
+// Ends a task of the parent in a forked child, where no thread would. Releases nothing that it held: a copy may have
+// been under way.
+void fail_after_fork(via_task *task) {
+    if (task->forks_at_start == fork_count()) [[likely]] {
+        return;
+    }
+    const std::lock_guard lock(task_mutex);
+    if (state_of(task) != TaskState::Ended) {
+        task->status = VIA_OK;
+        set_outcome(task, kForked);
+        task->delivered = task->complete != nullptr;
+        // A task that is Ending does not count as pending any more.
+        count(Counter::PendingTasks, state_of(task) < TaskState::Ending ? -1 : 0);
+        task->changed = PTHREAD_COND_INITIALIZER;
+        enter(task, TaskState::Ended);
+    }
+}
+
+// Returns true for the one caller that ends the task from this state.
+bool claim_end(via_task *task, TaskState from, const TaskOutcome &outcome) {
+    UniqueFence end_fence;
+    {
+        const std::lock_guard lock(task_mutex);
+        if (state_of(task) != from) {
+            return false;
+        }
+        set_outcome(task, outcome);
+        end_fence.reset(task->end_fence.release());
+        count(Counter::PendingTasks, -1);
+        enter(task, TaskState::Ending);
+    }
+    return true;
+}
+
+// Ends the task; returns false if it has left the state `from`, because another thread ends it.
+bool end_task(via_task *task, TaskState from, const TaskOutcome &outcome) {
+    const NoCancellation scope;
+    if (!claim_end(task, from, outcome)) {
+        return false;
+    }
+    task->work->end();
+    if (task->status == VIA_OK) {
+        task->done.store(task->total, std::memory_order_relaxed);
+    }
+    const std::lock_guard lock(task_mutex);
+    enter(task, TaskState::Ended);
+    return true;
+}
+
+// Waits on the host for another thread to change the state.
+void wait_for_state(via_task *task, TaskState least) {
+    const std::lock_guard lock(task_mutex);
+    while (state_of(task) < least) {
+        pthread_cond_wait(&task->changed, task_mutex.native());
+    }
+}
+
+// Calls the callback of a task that has one and has ended.
+void call_back(via_task *task) {
+    const CallbackScope scope;
+    task->complete(task->status, task->text, task->context);
+}
+
+// Does the same if the callback is due and no other thread calls it.
+void deliver(via_task *task) {
+    {
+        const std::lock_guard lock(task_mutex);
+        if (state_of(task) != TaskState::Ended || task->complete == nullptr || std::exchange(task->delivered, true)) {
+            return;
+        }
+    }
+    call_back(task);
+}
 
 // Waits for the device and ends the task, before the reaper sees the end.
 void wait_for_device(via_task *task) {
@@ -45,8 +229,6 @@ bool never_began(via_task *task) { return !task->began && task->status == VIA_ER
 Status own_status(via_task *task) {
     return task->status == VIA_OK ? VIA_OK : fail_with_code(task->status, task->code, "%s", task->text);
 }
-
-constexpr TaskOutcome kCancelled{VIA_ERROR_CANCELLED, 0, "the task was cancelled"};
 
 // Drops the machinery's reference. Waits for a thread that is just ending the task, since the callback comes after
 // that.

@@ -2,7 +2,7 @@
 //
 // How it works
 //
-// A task goes through these states, in this order (task_state.hpp); a task may skip Submitted:
+// A task goes through these states, in this order; a task may skip Submitted:
 //   Waiting    for its dependency (a fence), or for a thread
 //   Running    TaskWork::run is being called
 //   Submitted  run has returned a fence: a device does the rest
