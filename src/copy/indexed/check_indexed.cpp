@@ -132,19 +132,11 @@ public:
 
 private:
     void read(int64_t first, int64_t last) {
+        const bool is_narrow = block_.bytes == 4;
         if (list_.bytes == 4) {
-            read_as<int32_t>(first, last);
+            is_narrow ? read_all<int32_t, int32_t>(first, last) : read_all<int32_t, int64_t>(first, last);
         } else {
-            read_as<int64_t>(first, last);
-        }
-    }
-
-    template <class From>
-    void read_as(int64_t first, int64_t last) {
-        if (block_.bytes == 4) {
-            read_all<From, int32_t>(first, last);
-        } else {
-            read_all<From, int64_t>(first, last);
+            is_narrow ? read_all<int64_t, int32_t>(first, last) : read_all<int64_t, int64_t>(first, last);
         }
     }
 

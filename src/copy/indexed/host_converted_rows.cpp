@@ -94,9 +94,10 @@ int64_t wider_row_bytes(const ConvertedRows &rows) {
     return std::max(packed_row_bytes(rows, RowSide::Src), packed_row_bytes(rows, RowSide::Dst));
 }
 
-// Walks the rows that the packed elements belong to: part of the first one, whole ones, and part of the last one.
-template <class Row, class Rows>
-void walk_packed(const ConvertedRows &rows, int64_t first, int64_t count, const Row &row, const Rows &whole) {
+// Converts what packed elements belong to: part of the first row, whole rows, and part of the last one. `place` returns
+// the packed elements from a number on.
+template <class Place>
+void convert_packed(const ConvertedRows &rows, int64_t first, int64_t count, const Place &place) {
     const int64_t elements = rows.row.count;
     int64_t done = 0;
     while (done < count) {
@@ -104,11 +105,11 @@ void walk_packed(const ConvertedRows &rows, int64_t first, int64_t count, const 
         const int64_t within = (first + done) % elements;
         const int64_t left = count - done;
         if (within == 0 && left >= elements) {
-            whole(k, left / elements, done);
+            convert_here(rows.part(k, left / elements), place(done));
             done += left / elements * elements;
         } else {
             const int64_t some = std::min(elements - within, left);
-            row(k, within, some, done);
+            convert_row(rows, k, within, some, place(done));
             done += some;
         }
     }
@@ -138,26 +139,14 @@ Status convert_rows_in_pieces(const ConvertedRows &rows, int64_t done_before, vi
 
 void pack_converted_rows(const ConvertedRows &rows, int64_t offset, int64_t nbytes, char *packed) {
     const int64_t item = item_of(rows, RowSide::Dst);
-    walk_packed(
-        rows, offset / item, nbytes / item,
-        [&](int64_t k, int64_t first, int64_t count, int64_t done) {
-            convert_row(rows, k, first, count, {nullptr, packed + done * item});
-        },
-        [&](int64_t k, int64_t count, int64_t done) {
-            convert_here(rows.part(k, count), {nullptr, packed + done * item});
-        });
+    convert_packed(rows, offset / item, nbytes / item,
+                   [=](int64_t done) { return Packed{nullptr, packed + done * item}; });
 }
 
 void unpack_converted_rows(const ConvertedRows &rows, int64_t offset, int64_t nbytes, const char *packed) {
     const int64_t item = item_of(rows, RowSide::Src);
-    walk_packed(
-        rows, offset / item, nbytes / item,
-        [&](int64_t k, int64_t first, int64_t count, int64_t done) {
-            convert_row(rows, k, first, count, {packed + done * item, nullptr});
-        },
-        [&](int64_t k, int64_t count, int64_t done) {
-            convert_here(rows.part(k, count), {packed + done * item, nullptr});
-        });
+    convert_packed(rows, offset / item, nbytes / item,
+                   [=](int64_t done) { return Packed{packed + done * item, nullptr}; });
 }
 
 }  // namespace via
