@@ -1,8 +1,5 @@
 #include "copy/convert.hpp"
 
-#include <memory>
-#include <new>
-
 #include "copy/convert/convert_host.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
@@ -130,21 +127,6 @@ void Conversion::describe(TextBuffer *text) const {
               as_printed(loops.count * bytes_of(transfer_.elements.dst)));
 }
 
-namespace {
-
-// Checks and plans.
-Status make_conversion(via_array *dst, via_array *src, const via_convert_options &options, PlannedCopy **out_copy) {
-    auto conversion = std::unique_ptr<Conversion>(new (std::nothrow) Conversion(dst, src));
-    if (conversion == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a conversion");
-    }
-    VIA_TRY(conversion->plan(options));
-    *out_copy = conversion.release();
-    return VIA_OK;
-}
-
-}  // namespace
-
 Status convert_array(via_array *dst, via_array *src, const via_convert_options &options, via_stream *stream) {
     VIA_TRY(check_convert_request(dst, src, options));
     if (is_copy(dst, src, options)) {
@@ -162,7 +144,12 @@ Status plan_convert(via_array *dst, via_array *src, const via_convert_options &o
         return VIA_OK;
     }
     VIA_TRY(check_task_memory(dst, src));
-    return make_conversion(dst, src, options, out_copy);
+    Conversion *conversion = nullptr;
+    VIA_TRY(make_object("a conversion", &conversion, dst, src));
+    UniquePlannedCopy holder(conversion);
+    VIA_TRY(conversion->plan(options));
+    *out_copy = holder.release();
+    return VIA_OK;
 }
 
 Status submit_convert(via_array *dst, via_array *src, const via_convert_options &options, via_stream *stream,
