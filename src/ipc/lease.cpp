@@ -102,21 +102,15 @@ Status make_lease(Storage *storage, Lease **out_lease) {
     return VIA_OK;
 }
 
-// Returns the storage's lease, which is `made` unless another thread was quicker. The superfluous one stays an access
-// that no process joins.
-FileName enlist_once(Storage *storage, Lease *made) {
+// Finds the storage's lease. Without one it is `made`, unless that is nullptr: then returns false. Where another thread
+// was quicker, `made` stays an access that no process joins.
+bool find_lease(Storage *storage, Lease *made, FileName *out_file) {
     const std::lock_guard lock(mutex);
     Lease *found = Lease::find(storage);
-    if (found == nullptr) {
+    if (found == nullptr && made != nullptr) {
         made->enlist();
         found = made;
     }
-    return found->file();
-}
-
-bool find_lease(Storage *storage, FileName *out_file) {
-    const std::lock_guard lock(mutex);
-    const Lease *found = Lease::find(storage);
     if (found != nullptr) {
         *out_file = found->file();
     }
@@ -126,14 +120,14 @@ bool find_lease(Storage *storage, FileName *out_file) {
 }  // namespace
 
 Status lease_storage(Storage *storage, FileName *out_file) {
-    if (find_lease(storage, out_file)) {
+    if (find_lease(storage, nullptr, out_file)) {
         return VIA_OK;
     }
     Lease *made = nullptr;
     VIA_TRY(make_lease(storage, &made));
     const UniqueFence holder(made);
     VIA_TRY(add_access(storage, made));
-    *out_file = enlist_once(storage, made);
+    (void)find_lease(storage, made, out_file);
     return VIA_OK;
 }
 

@@ -34,10 +34,6 @@ void write_link(const FileName &name, char *text) {
     std::snprintf(text, kLongestText, "/memfd:viaduct-%016" PRIx64, name.number);
 }
 
-void write_path(const FileName &name, char *text) {
-    std::snprintf(text, kLongestText, "/proc/%d/fd/%d", name.process, name.descriptor);
-}
-
 // Returns whether a descriptor is of that file. Sets errno if its link cannot be read.
 bool is_of_file(const char *path, const FileName &name) {
     char expected[kLongestText];
@@ -133,7 +129,7 @@ Status make_shared_file(int64_t nbytes, FileName *out_name) {
 
 Status open_shared_file(const FileName &name, bool writable, int *out_descriptor, int64_t *out_nbytes) {
     char path[kLongestText];
-    write_path(name, path);
+    std::snprintf(path, sizeof path, "/proc/%d/fd/%d", name.process, name.descriptor);
     // Checks the link first: opening another file may have effects.
     const int descriptor = is_of_file(path, name) ? open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC) : -1;
     if (descriptor < 0) {
