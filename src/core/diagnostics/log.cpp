@@ -37,16 +37,10 @@ uint32_t read_checks() {
 
 uint32_t read_log_level() {
     const std::string_view level = setting("VIADUCT_LOG");
-    if (level == "trace") {
-        return kFailures | kNotable | kCalls;
-    }
-    if (level == "info") {
-        return kFailures | kNotable;
-    }
-    if (level == "error") {
-        return kFailures;
-    }
-    return 0;
+    return level == "trace"   ? kFailures | kNotable | kCalls
+           : level == "info"  ? kFailures | kNotable
+           : level == "error" ? kFailures
+                              : 0;
 }
 
 // Runs while the library is loaded, before any call.
@@ -86,12 +80,12 @@ void open_log(const char *path) {
 void log_line(const char *format, ...) {
     const int saved = errno;
     char text[kCapacity];
-    const int begun = std::snprintf(text, sizeof text, "viaduct[%ld] ", syscall(SYS_gettid));
+    const int prefix = std::snprintf(text, sizeof text, "viaduct[%ld] ", syscall(SYS_gettid));
     va_list arguments;
     va_start(arguments, format);
-    const int more = std::vsnprintf(text + begun, sizeof text - static_cast<size_t>(begun), format, arguments);
+    const int more = std::vsnprintf(text + prefix, sizeof text - static_cast<size_t>(prefix), format, arguments);
     va_end(arguments);
-    const int length = std::min(begun + std::max(more, 0), kCapacity - 1);
+    const int length = std::min(prefix + std::max(more, 0), kCapacity - 1);
     text[length] = '\n';
     // There is no place to report a failed write.
     [[maybe_unused]] const ssize_t written = write(log_file, text, static_cast<size_t>(length) + 1);

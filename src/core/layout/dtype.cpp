@@ -1,6 +1,7 @@
 #include "core/layout/dtype.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -62,8 +63,6 @@ constexpr Named kNames[] = {
 
 constexpr char kRecordPrefix[] = "record";
 
-bool is_power_of_two(int32_t value) { return value > 0 && (value & (value - 1)) == 0; }
-
 const char *scalar_name(int32_t scalar) {
     const auto *found =
         std::find_if(std::begin(kNames), std::end(kNames), [&](const Named &named) { return named.scalar == scalar; });
@@ -75,11 +74,6 @@ int64_t parse_count(const char *text, int64_t most) {
     int64_t value = 0;
     const size_t length = count_prefix(text, &value);
     return length > 0 && text[length] == '\0' && value <= most ? value : 0;
-}
-
-int32_t record_from_name(const char *name) {
-    const int64_t nbytes = parse_count(name + std::strlen(kRecordPrefix), kMaxRecordBytes);
-    return static_cast<int32_t>(-nbytes);
 }
 
 }  // namespace
@@ -110,7 +104,7 @@ int64_t alignment_of_any(int32_t dtype) {
     }
     const int32_t bytes = dtype_scalar_bits(dtype) / 8;
     const int32_t scalar = dtype_code(dtype) == static_cast<int32_t>(Code::Complex) ? bytes / 2 : bytes;
-    return is_power_of_two(scalar) ? scalar : 1;
+    return std::has_single_bit(static_cast<uint32_t>(scalar)) ? scalar : 1;
 }
 
 const char *dtype_name(int32_t dtype, char *name) {
@@ -134,7 +128,7 @@ const char *dtype_name(int32_t dtype, char *name) {
 
 int32_t dtype_from_name(const char *name) {
     if (std::strncmp(name, kRecordPrefix, std::strlen(kRecordPrefix)) == 0) {
-        return record_from_name(name);
+        return static_cast<int32_t>(-parse_count(name + std::strlen(kRecordPrefix), kMaxRecordBytes));
     }
     for (const Named &named : kNames) {
         const size_t length = std::strlen(named.name);

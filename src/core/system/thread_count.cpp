@@ -35,11 +35,6 @@ int32_t threads_of_environment() {
 
 constinit std::atomic<int32_t> known_count{0};
 
-int32_t default_count() {
-    const int32_t count = threads_of_environment();
-    return count > 0 ? count : usable_cpus();
-}
-
 }  // namespace
 
 int32_t parse_cpu_max(const char *text) {
@@ -62,8 +57,9 @@ int32_t num_threads() {
     if (count != 0) {
         return count;
     }
+    const int32_t wanted = threads_of_environment();
+    const int32_t found = wanted > 0 ? wanted : usable_cpus();
     // Keeps the value that another thread sets meanwhile.
-    const int32_t found = default_count();
     return known_count.compare_exchange_strong(count, found, std::memory_order_relaxed) ? found : count;
 }
 
