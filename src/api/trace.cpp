@@ -1,7 +1,5 @@
 #include "api/trace.hpp"
 
-#include <dlpack/dlpack.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -7,6 +6,7 @@
 #include "core/array/device_type.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/system/address_probe.hpp"
+#include "core/system/thread_count.hpp"
 #include "cuda/device.hpp"
 
 using namespace via;

@@ -6,9 +6,7 @@
 #include <cstdint>
 
 #include "core/array/array.hpp"
-#include "core/async/fence.hpp"
 #include "core/base/status.hpp"
-#include "core/system/thread_count.hpp"
 
 namespace via {
 

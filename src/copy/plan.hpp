@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "core/array/array.hpp"
-#include "core/base/status.hpp"
 #include "core/layout/axis.hpp"
 
 namespace via {

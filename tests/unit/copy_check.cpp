@@ -4,6 +4,7 @@
 #include "copy/fill.hpp"
 
 #include "copy_support.hpp"
+#include "core/system/thread_count.hpp"
 
 namespace {
 

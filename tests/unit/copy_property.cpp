@@ -7,6 +7,7 @@
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
 #include "copy_support.hpp"
+#include "core/system/thread_count.hpp"
 
 namespace {
 

@@ -4,7 +4,6 @@
 #include <memory>
 #include <new>
 
-#include "copy/copy_plan.hpp"
 #include "copy/element_plan.hpp"
 #include "copy/indexed/check_indexed.hpp"
 #include "copy/indexed/host_converted_rows.hpp"
@@ -17,7 +16,6 @@
 #include "core/base/thread_state.hpp"
 #include "core/layout/casting.hpp"
 #include "cuda/convert_transfer.hpp"
-#include "cuda/device.hpp"
 #include "cuda/indexed_transfer.hpp"
 
 namespace via {

@@ -5,7 +5,6 @@
 // the main thread's mask then runs as long as any other thread of the library.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace via {
