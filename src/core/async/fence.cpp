@@ -51,17 +51,17 @@ private:
 }  // namespace
 
 Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence) {
-    const auto present =
-        static_cast<int32_t>(std::count_if(fences, fences + count, [](Fence *m) { return m != nullptr; }));
+    const auto is_present = [](const Fence *fence) { return fence != nullptr; };
+    const auto present = static_cast<int32_t>(std::count_if(fences, fences + count, is_present));
     *out_fence = nullptr;
     if (present < 2) {
-        Fence *const *only = std::find_if(fences, fences + count, [](Fence *m) { return m != nullptr; });
+        Fence *const *only = std::find_if(fences, fences + count, is_present);
         *out_fence = only != fences + count ? *only : nullptr;
         return VIA_OK;
     }
     std::unique_ptr<Fence *[]> kept(new (std::nothrow) Fence *[static_cast<size_t>(present)]);
     if (kept != nullptr) {
-        std::copy_if(fences, fences + count, kept.get(), [](Fence *m) { return m != nullptr; });
+        std::copy_if(fences, fences + count, kept.get(), is_present);
         *out_fence = new (std::nothrow) JoinedFence(std::move(kept), present);
     }
     if (*out_fence == nullptr) {

@@ -80,9 +80,7 @@ void remove_deferred(DeferredCallback *gone) {
 
 void invoke_deferred(Job *job) {
     auto *given = reinterpret_cast<DeferredCallback *>(reinterpret_cast<char *>(job) - offsetof(DeferredCallback, job));
-    for (int32_t i = 0; i < given->count; ++i) {
-        given->fences[i]->release();
-    }
+    release_fences(given->fences, given->count);
     given->invoke(given);
 }
 
