@@ -1,9 +1,9 @@
-#include <cstdio>
 #include <cstring>
 
 #include "api/guard.hpp"
 #include "copy/copy.hpp"
 #include "core/array/device_type.hpp"
+#include "core/base/text_buffer.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/system/address_probe.hpp"
 #include "core/system/thread_count.hpp"
@@ -25,17 +25,13 @@ Status describe_cpu(via_device_properties *properties) {
     properties->device_type = VIA_DEVICE_CPU;
     properties->total_bytes = usable_memory();
     cpu_name(sizeof properties->name, properties->name);
-    char *const routes = properties->routes;
-    const int length =
-        std::snprintf(routes, sizeof properties->routes, "host to host: on, %d threads\n", properties->num_threads);
-    const auto used = static_cast<size_t>(length);
+    TextBuffer routes(properties->routes, sizeof properties->routes);
+    routes.add_line("host to host: on, %d threads", properties->num_threads);
     const int32_t devices = cuda::device_count();
     if (devices > 0) {
-        std::snprintf(routes + used, sizeof properties->routes - used, "host to CUDA device: on, %d device%s", devices,
-                      devices == 1 ? "" : "s");
+        routes.add_line("host to CUDA device: on, %d device%s", devices, devices == 1 ? "" : "s");
     } else {
-        std::snprintf(routes + used, sizeof properties->routes - used, "host to CUDA device: off, %s",
-                      cuda::why_none());
+        routes.add_line("host to CUDA device: off, %s", cuda::why_none());
     }
     return VIA_OK;
 }
