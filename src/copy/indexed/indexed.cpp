@@ -119,7 +119,8 @@ private:
     // Runs the copy with lists that were fetched from a device for this run.
     template <class Run>
     VIA_NODISCARD Status with_fetched(const Run &run);
-    VIA_NODISCARD Status fetch(const char *name, via_array *list, IndexList *out_list, std::unique_ptr<char[]> *block);
+    VIA_NODISCARD Status fetch(const char *name, via_array *list, int64_t extent, IndexNumbers *numbers,
+                               IndexList *out_list) const;
 
     IndexedArguments given_;
     Layout layout_ = Layout::Bytes;
@@ -299,33 +300,30 @@ Status IndexedCopy::check_lists() const {
     return check_disjoint(rows_);
 }
 
-// Copies a list from a device. Everything before has been waited for.
-Status IndexedCopy::fetch(const char *name, via_array *list, IndexList *out_list, std::unique_ptr<char[]> *block) {
+// Copies a list from a device, and checks it. Everything before has been waited for.
+Status IndexedCopy::fetch(const char *name, via_array *list, int64_t extent, IndexNumbers *numbers,
+                          IndexList *out_list) const {
     if (!is_on_device(list)) {
         return VIA_OK;
     }
-    block->reset(new (std::nothrow) char[static_cast<size_t>(std::max<int64_t>(list->nbytes(), 1))]);
-    if (*block == nullptr) {
+    const std::unique_ptr<char[]> block(
+        new (std::nothrow) char[static_cast<size_t>(std::max<int64_t>(list->nbytes(), 1))]);
+    if (block == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld numbers of %s", as_printed(list->size), name);
     }
     UniqueArray there;
-    const ArraySpec spec{.data = block->get(), .dtype = list->dtype, .ndim = 1, .shape = list->shape()};
+    const ArraySpec spec{.data = block.get(), .dtype = list->dtype, .ndim = 1, .shape = list->shape()};
     VIA_TRY(make_array(spec, Deleter{}, there.out()));
     VIA_TRY(list->size > 0 ? copy_and_wait(there.get(), list) : VIA_OK);
-    *out_list = list_of(there.get());
+    VIA_TRY(read_numbers(name, list_of(there.get()), rows_.count, extent, numbers));
+    *out_list = numbers->list;
     return VIA_OK;
 }
 
 // Makes a copy of the same rows whose lists are in host memory.
 template <class Run>
 Status IndexedCopy::with_fetched(const Run &run) {
-    std::unique_ptr<char[]> dst_block;
-    std::unique_ptr<char[]> src_block;
     IndexedCopy fetched(given_);
-    IndexList dst_list;
-    IndexList src_list;
-    VIA_TRY(fetch("dst_index", given_.dst_index, &dst_list, &dst_block));
-    VIA_TRY(fetch("src_index", given_.src_index, &src_list, &src_block));
     fetched.rows_ = rows_;
     fetched.row_ = row_;
     fetched.layout_ = layout_;
@@ -333,14 +331,11 @@ Status IndexedCopy::with_fetched(const Run &run) {
     fetched.transfer_ = transfer_;
     fetched.elements_ = elements_;
     fetched.converted_ = converted_;
-    if (src_block != nullptr) {
-        VIA_TRY(read_numbers("src_index", src_list, rows_.count, rows_.src_extent, &fetched.src_numbers_));
-        fetched.rows_.src_index = fetched.src_numbers_.list;
-    }
-    if (dst_block != nullptr) {
-        VIA_TRY(read_numbers("dst_index", dst_list, rows_.count, rows_.dst_extent, &fetched.dst_numbers_));
-        fetched.rows_.dst_index = fetched.dst_numbers_.list;
-        VIA_TRY(check_different(fetched.rows_.dst_index, rows_.count, rows_.dst_extent));
+    IndexedRows &rows = fetched.rows_;
+    VIA_TRY(fetch("src_index", given_.src_index, rows.src_extent, &fetched.src_numbers_, &rows.src_index));
+    VIA_TRY(fetch("dst_index", given_.dst_index, rows.dst_extent, &fetched.dst_numbers_, &rows.dst_index));
+    if (is_on_device(given_.dst_index)) {
+        VIA_TRY(check_different(rows.dst_index, rows.count, rows.dst_extent));
     }
     fetched.transfer_.dst_index = fetched.transfer_.src_index = nullptr;
     if (device_ != nullptr) {
