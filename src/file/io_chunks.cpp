@@ -144,7 +144,7 @@ Status SlabChunks::move(int64_t number, int64_t *out_nbytes) {
     VIA_TRY(buffer.acquire());
     return slabs_.move(number, direction_, buffer.get(), copy_singles, [&](char *memory, int64_t at, int64_t nbytes) {
         *out_nbytes = nbytes;
-        return pass(extent_io_, direction_, memory, offset_ + at, nbytes);
+        return pass(extent_io_, direction_, memory, at, nbytes);
     });
 }
 

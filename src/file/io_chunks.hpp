@@ -108,10 +108,9 @@ private:
 // Slabs of an array, in row-major order in the file. Gathers and scatters each slab through a buffer.
 class SlabChunks final : public IoChunks {
 public:
-    SlabChunks(ExtentIo &extent_io, Direction direction, int64_t offset, via_array *array, int64_t most_bytes)
+    SlabChunks(ExtentIo &extent_io, Direction direction, via_array *array, int64_t most_bytes)
         : extent_io_(extent_io),
           direction_(direction),
-          offset_(offset),
           slabs_(array, most_bytes),
           buffers_(std::max(most_bytes, slabs_.slab_bytes())) {}
 
@@ -121,7 +120,6 @@ public:
 private:
     ExtentIo &extent_io_;
     const Direction direction_;
-    const int64_t offset_;
     const Slabs slabs_;
     BufferPool buffers_;
 };

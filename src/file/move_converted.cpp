@@ -156,11 +156,7 @@ Status move_to_or_from_device(const RangeTransfer &transfer, FileElements &eleme
 
 }  // namespace
 
-Status move_converted(const RangeTransfer &transfer, Fence **out_fence) {
-    FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
-    ExtentIo extent_io(file_io, transfer.extents);
-    VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
-    const int32_t workers = worker_count(transfer, extent_io);
+Status move_converted(const RangeTransfer &transfer, ExtentIo &extent_io, int32_t workers, Fence **out_fence) {
     FileElements elements(*transfer.conversion, extent_io, converts_first(transfer));
     if (transfer.array->device_type == VIA_DEVICE_CUDA) {
         return move_to_or_from_device(transfer, elements, workers, out_fence);

@@ -5,7 +5,8 @@
 
 namespace via {
 
-// Moves them as move_range does. `transfer` has a conversion.
-VIA_NODISCARD Status move_converted(const RangeTransfer &transfer, Fence **out_fence);
+// Moves them as move_range does, by up to `workers` threads. `transfer` has a conversion.
+VIA_NODISCARD Status move_converted(const RangeTransfer &transfer, ExtentIo &extent_io, int32_t workers,
+                                    Fence **out_fence);
 
 }  // namespace via

@@ -16,21 +16,23 @@
 namespace via {
 namespace {
 
+// Returns how many threads move the range, the caller's included.
+int32_t worker_count(const RangeTransfer &transfer, const ExtentIo &extent_io) {
+    const int64_t nbytes = transfer.extents.nbytes;
+    return transfer.is_read() ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
+}
+
 // ---- Host memory.
 
-Status move_host_range(const RangeTransfer &transfer) {
+Status move_host_range(const RangeTransfer &transfer, ExtentIo &extent_io, int32_t workers) {
     via_array *array = transfer.array;
     const int64_t nbytes = transfer.extents.nbytes;
-    FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, false);
-    ExtentIo extent_io(file_io, transfer.extents);
-    VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
-    const int32_t threads = worker_count(transfer, extent_io);
     if (is_contiguous(array, VIA_ORDER_ROW_MAJOR)) {
         AdjacentChunks chunks(extent_io, transfer.direction, 0, array->data, nbytes);
-        return parallel_io(&chunks, threads, 0, nbytes, transfer.task);
+        return parallel_io(&chunks, workers, 0, nbytes, transfer.task);
     }
-    SlabChunks chunks(extent_io, transfer.direction, 0, array, extent_io.piece_bytes());
-    return parallel_io(&chunks, threads, 0, nbytes, transfer.task);
+    SlabChunks chunks(extent_io, transfer.direction, array, extent_io.piece_bytes());
+    return parallel_io(&chunks, workers, 0, nbytes, transfer.task);
 }
 
 // ---- Device memory: through the ring of pinned slots, or a buffer at a time.
@@ -43,37 +45,21 @@ Status plan_range(const RangeTransfer &transfer, via_array *dense, CopyPlan *out
     return make_transfer(out_plan->loops, dst, src, Ask::Never, &out_plan->transfer);
 }
 
-Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &copy, const cuda::StagedPlan &plan,
-                         Fence **out_fence) {
+Status move_device_range(const RangeTransfer &transfer, ExtentIo &extent_io, int32_t workers, Fence **out_fence) {
     constexpr int64_t kBorder = int64_t{64} << 10;
-    FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
-    ExtentIo extent_io(file_io, transfer.extents);
-    VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
-    return cuda::transfer_io({&copy, &extent_io, worker_count(transfer, extent_io),
-                              extent_io.bytes_from_border(0) % kBorder, transfer.task, plan},
-                             out_fence);
-}
-
-Status bounce(const RangeTransfer &transfer) {
-    FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
-    ExtentIo extent_io(file_io, transfer.extents);
-    VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
-    return bounce_slabs(transfer.array, transfer.direction, [&](char *memory, int64_t offset, int64_t nbytes) {
-        AdjacentChunks chunks(extent_io, transfer.direction, offset, memory, nbytes);
-        return parallel_io(&chunks, worker_count(transfer, extent_io), offset, transfer.extents.nbytes, transfer.task);
-    });
-}
-
-Status move_device_range(const RangeTransfer &transfer, Fence **out_fence) {
     UniqueArray dense;
     CopyPlan plan;
     cuda::StagedPlan staged;
     VIA_TRY(make_dense(transfer.array, transfer.array->dtype, nullptr, dense.out()));
     VIA_TRY(plan_range(transfer, dense.get(), &plan));
     if (cuda::can_stage_io(plan.transfer, &staged)) {
-        return move_through_ring(transfer, plan.transfer, staged, out_fence);
+        const int64_t phase = extent_io.bytes_from_border(0) % kBorder;
+        return cuda::transfer_io({&plan.transfer, &extent_io, workers, phase, transfer.task, staged}, out_fence);
     }
-    return bounce(transfer);
+    return bounce_slabs(transfer.array, transfer.direction, [&](char *memory, int64_t offset, int64_t nbytes) {
+        AdjacentChunks chunks(extent_io, transfer.direction, offset, memory, nbytes);
+        return parallel_io(&chunks, workers, offset, transfer.extents.nbytes, transfer.task);
+    });
 }
 
 // ---- Packed elements, which are adjacent or were refused. The rest of a partly used last byte belongs to others, and
@@ -132,14 +118,18 @@ Status move_range(const RangeTransfer &transfer, Fence **out_fence) {
     if (transfer.extents.nbytes == 0) {
         return VIA_OK;
     }
-    if (transfer.conversion != nullptr) {
-        return move_converted(transfer, out_fence);
-    }
-    if (transfer.array->is_packed()) {
+    const bool converts = transfer.conversion != nullptr;
+    const bool on_device = transfer.array->device_type == VIA_DEVICE_CUDA;
+    if (!converts && transfer.array->is_packed()) {
         return move_packed_range(transfer, out_fence);
     }
-    return transfer.array->device_type == VIA_DEVICE_CUDA ? move_device_range(transfer, out_fence)
-                                                          : move_host_range(transfer);
+    FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, converts || on_device);
+    ExtentIo extent_io(file_io, transfer.extents);
+    VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
+    const int32_t workers = worker_count(transfer, extent_io);
+    return converts    ? move_converted(transfer, extent_io, workers, out_fence)
+           : on_device ? move_device_range(transfer, extent_io, workers, out_fence)
+                       : move_host_range(transfer, extent_io, workers);
 }
 
 }  // namespace via

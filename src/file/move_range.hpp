@@ -23,12 +23,6 @@ struct RangeTransfer {
     bool is_read() const { return direction == Direction::Read; }
 };
 
-// Returns how many threads move the range, the caller's included.
-inline int32_t worker_count(const RangeTransfer &transfer, const ExtentIo &extent_io) {
-    const int64_t nbytes = transfer.extents.nbytes;
-    return transfer.is_read() ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
-}
-
 // Stores the fence at which a device ends the transfer, retained for the caller; nullptr if it is complete.
 VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Fence **out_fence);
 
