@@ -24,7 +24,7 @@ namespace {
 
 // Turns a transfer of a file or a window into one of the whole file, with the array's axes in the order of the file:
 // the last one moves fastest. For a window, `layout` describes its elements with the same axes, and byte_offset is that
-// of its first byte. Holds the arrays that it makes.
+// of its first byte. Holds the file, and the arrays that it makes.
 class OrderedTransfer {
 public:
     VIA_NODISCARD Status order(const FileTransfer &given);
@@ -32,6 +32,7 @@ public:
 
 private:
     FileTransfer transfer_{};
+    UniqueFile file_;
     UniqueArray array_;
     UniqueArray layout_;
 };
@@ -53,6 +54,8 @@ Status OrderedTransfer::order(const FileTransfer &given) {
     }
     transfer_.array = array_.get();
     transfer_.layout = layout_.get();
+    transfer_.file->references.retain();
+    file_.reset(transfer_.file);
     return plan_conversion({given.file, given.array, array_.get(), given.direction == Direction::Read},
                            &transfer_.conversion);
 }
@@ -172,29 +175,12 @@ Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fe
                                        : write_in_place(transfer, range, task);
 }
 
-// A transfer that holds its file and arrays.
 struct FileWork final : TaskWork {
-    explicit FileWork(const FileTransfer &ordered) : transfer(ordered) {
-        retain_array(transfer.array);
-        if (transfer.layout != nullptr) {
-            retain_array(transfer.layout);
-        }
-        transfer.file->references.retain();
-    }
-
-    ~FileWork() override {
-        release_array(transfer.array);
-        if (transfer.layout != nullptr) {
-            release_array(transfer.layout);
-        }
-        release_file(transfer.file);
-    }
-
     Status run(via_task *task, Fence **out_fence) override {
-        return name_file(transfer.file, run_transfer(transfer, task, out_fence));
+        return name_file(ordered.get().file, run_transfer(ordered.get(), task, out_fence));
     }
 
-    const FileTransfer transfer;
+    OrderedTransfer ordered;
 };
 
 }  // namespace
@@ -228,18 +214,19 @@ Status transfer_array(const FileTransfer &given, via_stream *stream) {
 }
 
 Status submit_transfer(const FileTransfer &given, via_stream *stream, via_task **out_task) {
-    OrderedTransfer ordered;
+    UniqueWork<FileWork> work;
+    VIA_TRY(make_object("a task", work.out()));
+    OrderedTransfer &ordered = work.get()->ordered;
     VIA_TRY(ordered.order(given));
     VIA_TRY(check_transfer(ordered.get()));
     UniqueFence dependency;
     VIA_TRY(find_dependency(given.array, stream, dependency.out()));
-    FileWork *work = nullptr;
-    VIA_TRY(make_object("a task", &work, ordered.get()));
     const auto note = [&](Fence *end) {
         Storage *storage = given.array->storage;
         return given.direction == Direction::Read ? set_last_write(storage, end) : add_access(storage, end);
     };
-    return submit_work(work, ordered.get().array->nbytes(), dependency.get(), false, note, out_task);
+    const int64_t nbytes = ordered.get().array->nbytes();
+    return submit_work(work.release(), nbytes, dependency.get(), false, note, out_task);
 }
 
 Status save_array(const char *path, via_array *array, const via_file_options &given) {
