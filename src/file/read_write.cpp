@@ -22,43 +22,40 @@ Status failed_at(const char *verb, OpenFile *file, int64_t offset, int error) {
     return io_failed(what, file->path(), error);
 }
 
-// Reads up to nbytes or the end of the file. Stores the errno of a failure, otherwise 0.
-int64_t read_some(int descriptor, char *to, int64_t offset, int64_t nbytes, int *out_error) {
+// Moves nbytes by call(done, most), which returns as pread does, until it moves none. Stores the errno of a failure,
+// or `if_none`, otherwise 0.
+template <class Call>
+int64_t move_some(int64_t nbytes, int if_none, int *out_error, const Call &call) {
     int64_t done = 0;
     *out_error = 0;
     while (done < nbytes) {
-        const auto wanted = static_cast<size_t>(std::min(nbytes - done, kMostOfCall));
-        const ssize_t got = pread(descriptor, to + done, wanted, offset + done);
-        if (got < 0 && errno != EINTR) {
-            *out_error = errno;
+        const ssize_t moved = call(done, static_cast<size_t>(std::min(nbytes - done, kMostOfCall)));
+        if (moved == 0 || (moved < 0 && errno != EINTR)) {
+            *out_error = moved == 0 ? if_none : errno;
             break;
         }
-        if (got == 0) {
-            break;
-        }
-        done += std::max<ssize_t>(got, 0);
+        done += std::max<ssize_t>(moved, 0);
     }
     return done;
 }
 
+// Reads up to nbytes or the end of the file.
+int64_t read_some(int descriptor, void *to, int64_t offset, int64_t nbytes, int *out_error) {
+    return move_some(nbytes, 0, out_error, [&](int64_t done, size_t most) {
+        return pread(descriptor, static_cast<char *>(to) + done, most, offset + done);
+    });
+}
+
 // Treats a write of no bytes without an error as a full disk.
-int64_t write_some(int descriptor, const char *from, int64_t offset, int64_t nbytes, int *out_error) {
-    int64_t done = 0;
-    *out_error = 0;
-    while (done < nbytes && *out_error == 0) {
-        const auto wanted = static_cast<size_t>(std::min(nbytes - done, kMostOfCall));
-        const ssize_t put = pwrite(descriptor, from + done, wanted, offset + done);
-        if (put == 0 || (put < 0 && errno != EINTR)) {
-            *out_error = put == 0 ? ENOSPC : errno;
-        }
-        done += std::max<ssize_t>(put, 0);
-    }
-    return done;
+int64_t write_some(int descriptor, const void *from, int64_t offset, int64_t nbytes, int *out_error) {
+    return move_some(nbytes, ENOSPC, out_error, [&](int64_t done, size_t most) {
+        return pwrite(descriptor, static_cast<const char *>(from) + done, most, offset + done);
+    });
 }
 
 Status read_by(OpenFile *file, int descriptor, void *memory, int64_t offset, int64_t nbytes) {
     int error = 0;
-    const int64_t length = read_some(descriptor, static_cast<char *>(memory), offset, nbytes, &error);
+    const int64_t length = read_some(descriptor, memory, offset, nbytes, &error);
     if (error != 0) {
         return failed_at("reading", file, offset + length, error);
     }
@@ -74,7 +71,7 @@ Status read_by(OpenFile *file, int descriptor, void *memory, int64_t offset, int
 
 Status read_up_to(OpenFile *file, void *memory, int64_t offset, int64_t nbytes, int64_t *out_length) {
     int error = 0;
-    *out_length = read_some(file->descriptor(), static_cast<char *>(memory), offset, nbytes, &error);
+    *out_length = read_some(file->descriptor(), memory, offset, nbytes, &error);
     return error == 0 ? VIA_OK : failed_at("reading", file, offset + *out_length, error);
 }
 
@@ -104,7 +101,7 @@ Status read_rows(OpenFile *file, char *memory, char *gap, const FileRows &rows) 
 
 Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes) {
     int error = 0;
-    const int64_t done = write_some(file->descriptor(), static_cast<const char *>(memory), offset, nbytes, &error);
+    const int64_t done = write_some(file->descriptor(), memory, offset, nbytes, &error);
     return error == 0 ? VIA_OK : failed_at("writing", file, offset + done, error);
 }
 
@@ -138,7 +135,7 @@ Status read_blocks(OpenFile *file, void *memory, int64_t offset, int64_t nbytes,
     if (descriptor < 0) {
         return VIA_OK;
     }
-    *out_length = read_some(descriptor, static_cast<char *>(memory), offset, nbytes, &error);
+    *out_length = read_some(descriptor, memory, offset, nbytes, &error);
     // A read past the end of the file, which need not be a block border, stops inside a block.
     const bool refused = error == EINVAL && *out_length == 0;
     if (refused) {
@@ -154,7 +151,7 @@ Status write_blocks(OpenFile *file, const void *memory, int64_t offset, int64_t 
     if (descriptor < 0) {
         return VIA_OK;
     }
-    const int64_t done = write_some(descriptor, static_cast<const char *>(memory), offset, nbytes, &error);
+    const int64_t done = write_some(descriptor, memory, offset, nbytes, &error);
     *out_done = error == 0;
     if (error == EINVAL) {
         file->disable_direct();
