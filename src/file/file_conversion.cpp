@@ -80,7 +80,8 @@ struct OrderedOptions {
 // Plans between the array and the file's elements. Only sources are swapped on the way: numbers of another byte order
 // that are written come last.
 Status plan_elements(via_array *array, int32_t file_dtype, via_convert_options options, bool swaps, bool is_read,
-                     TransferConversion *out_conversion) {
+                     std::shared_ptr<TransferConversion> *out_conversion) {
+    auto planned = std::make_shared<TransferConversion>();
     UniqueArray there;
     VIA_TRY(make_dense(array, file_dtype, nullptr, there.out()));
     via_array *dst = is_read ? array : there.get();
@@ -88,12 +89,12 @@ Status plan_elements(via_array *array, int32_t file_dtype, via_convert_options o
     const bool only_swaps = dst->dtype == src->dtype && !is_affine(options);
     options.byte_order = swaps && (is_read || only_swaps) ? kOtherByteOrder : VIA_BYTE_ORDER_NATIVE;
     VIA_TRY(check_convert_request(dst, src, options));
-    VIA_TRY(out_conversion->plan.make(dst, src, options, is_read ? LoopOrder::OfSrc : LoopOrder::OfDst));
-    const int64_t parts = array->size > 0 ? out_conversion->plan.loops().count / array->size : 1;
-    out_conversion->file_item = there.get()->item_bytes() / parts;
-    out_conversion->array_item = array->item_bytes() / parts;
-    out_conversion->swapped_after =
-        swaps && options.byte_order == VIA_BYTE_ORDER_NATIVE ? dtype_alignment(file_dtype) : 1;
+    VIA_TRY(planned->plan.make(dst, src, options, is_read ? LoopOrder::OfSrc : LoopOrder::OfDst));
+    const int64_t parts = array->size > 0 ? planned->plan.loops().count / array->size : 1;
+    planned->file_item = there.get()->item_bytes() / parts;
+    planned->array_item = array->item_bytes() / parts;
+    planned->swapped_after = swaps && options.byte_order == VIA_BYTE_ORDER_NATIVE ? dtype_alignment(file_dtype) : 1;
+    *out_conversion = std::move(planned);
     return VIA_OK;
 }
 
@@ -118,29 +119,20 @@ Status make_converted(via_file *file, int32_t dtype, const via_convert_options &
 
 Status plan_read(via_array *array, int32_t file_dtype, const via_convert_options &options, bool swaps,
                  std::shared_ptr<TransferConversion> *out_conversion) {
-    auto planned = std::make_shared<TransferConversion>();
-    VIA_TRY(plan_elements(array, file_dtype, options, swaps, true, planned.get()));
-    *out_conversion = std::move(planned);
-    return VIA_OK;
+    return plan_elements(array, file_dtype, options, swaps, true, out_conversion);
 }
 
 Status plan_conversion(const ConversionRequest &request, std::shared_ptr<TransferConversion> *out_conversion) {
     const FileConversion *conversion = request.file->conversion;
     const bool swaps = conversion != nullptr ? conversion->swaps : request.file->root()->swaps();
-    if (conversion == nullptr && !swaps) {
-        return VIA_OK;
-    }
-    auto planned = std::make_shared<TransferConversion>();
     if (conversion == nullptr) {
-        VIA_TRY(plan_elements(request.array, request.array->dtype, VIA_CONVERT_OPTIONS_INIT, true, request.is_read,
-                              planned.get()));
-    } else {
-        const OrderedOptions ordered(request, *conversion);
-        VIA_TRY(plan_elements(request.array, request.file->layout->dtype, ordered.options, swaps, request.is_read,
-                              planned.get()));
+        return swaps ? plan_elements(request.array, request.array->dtype, VIA_CONVERT_OPTIONS_INIT, true,
+                                     request.is_read, out_conversion)
+                     : VIA_OK;
     }
-    *out_conversion = std::move(planned);
-    return VIA_OK;
+    const OrderedOptions ordered(request, *conversion);
+    return plan_elements(request.array, request.file->layout->dtype, ordered.options, swaps, request.is_read,
+                         out_conversion);
 }
 
 }  // namespace via
