@@ -48,8 +48,6 @@ public:
     ArchiveReader(const ArchiveReader &) = delete;
     ArchiveReader &operator=(const ArchiveReader &) = delete;
 
-    via_array *buffer() const { return buffer_; }
-
     // Reads all segments. Stores the fence at which a device ends the read; nullptr if it is complete.
     VIA_NODISCARD Status run(via_task *task, Fence **out_fence);
 

@@ -38,8 +38,6 @@ public:
     // Returns the offset in the file of a single row, by which chunks are aligned; 0 for several rows.
     int64_t bytes_from_border(int64_t offset) const { return is_one() ? extents_.offset + offset : 0; }
 
-    int64_t nbytes() const { return extents_.nbytes; }
-
     // Returns a pool of buffers for a chunk.
     BufferPool &buffers() { return io_.buffers(); }
 

@@ -191,7 +191,6 @@ Status describe_window(via_file *window, via_file_properties *out_properties) {
 Status order_window(via_file *window, via_array *array, via_array **out_array, via_array **out_layout) {
     UniqueArray short_array;
     UniqueArray short_layout;
-    UniqueArray ordered;
     via_array *layout = window->layout;
     VIA_TRY(
         check_array(array, {window->array_dtype(), layout->ndim, layout->shape()}, window->whole->as_bytes, "window"));
@@ -199,10 +198,8 @@ Status order_window(via_file *window, via_array *array, via_array **out_array, v
     VIA_TRY(squeeze_view(layout, 0, nullptr, short_layout.out()));
     const AxisFlips flips(short_layout.get());
     const bool column_major = window->whole->header.column_major;
-    VIA_TRY(order_view(short_array.get(), flips, column_major, ordered.out()));
-    VIA_TRY(order_view(short_layout.get(), flips, column_major, out_layout));
-    *out_array = ordered.release();
-    return VIA_OK;
+    VIA_TRY(order_view(short_array.get(), flips, column_major, out_array));
+    return order_view(short_layout.get(), flips, column_major, out_layout);
 }
 
 FileExtents adjacent_extents(const FileRange &range) {
