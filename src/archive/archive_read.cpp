@@ -12,7 +12,6 @@
 #include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/normalise.hpp"
-#include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
 #include "core/base/first_failure.hpp"

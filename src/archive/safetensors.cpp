@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "archive/archive_paths.hpp"
-#include "archive/header_bytes.hpp"
 #include "core/array/memory.hpp"
+#include "core/base/little_endian.hpp"
 #include "exchange/json.hpp"
 #include "file/read_write.hpp"
 

@@ -1,7 +1,5 @@
 #include "file/move_range.hpp"
 
-#include <algorithm>
-
 #include "copy/bits.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
