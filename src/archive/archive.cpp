@@ -449,12 +449,12 @@ Status stamp_of(OpenFile *open, FileStamp *out_stamp) {
     return VIA_OK;
 }
 
-Status name_tensor(std::string_view name, Status status) {
+Status name_part(const char *what, std::string_view name, Status status) {
     if (status == VIA_OK) {
         return VIA_OK;
     }
     char prefix[100];
-    (void)std::snprintf(prefix, sizeof prefix, "tensor '%.*s'", static_cast<int>(std::min<size_t>(name.size(), 80)),
+    (void)std::snprintf(prefix, sizeof prefix, "%s '%.*s'", what, static_cast<int>(std::min<size_t>(name.size(), 80)),
                         name.data());
     return name_path(prefix, status);
 }

@@ -147,7 +147,10 @@ VIA_NODISCARD Status check_buffer(via_archive *archive, via_array *buffer);
 
 VIA_NODISCARD Status stamp_of(OpenFile *open, FileStamp *out_stamp);
 
-// Prefixes the text of a failure with "tensor 'name': ".
-VIA_NODISCARD Status name_tensor(std::string_view name, Status status);
+// Prefixes the text of a failure with "what 'name': ".
+VIA_NODISCARD Status name_part(const char *what, std::string_view name, Status status);
+VIA_NODISCARD inline Status name_tensor(std::string_view name, Status status) {
+    return name_part("tensor", name, status);
+}
 
 }  // namespace via

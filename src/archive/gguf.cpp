@@ -150,10 +150,7 @@ private:
         const Status status = name == kAlignmentName ? read_alignment(type, &value)
                               : type == kArray       ? append_array(&value)
                                                      : append_value(type, false, &value);
-        if (status != VIA_OK) {
-            const std::string prefix = "metadata '" + name.substr(0, 80) + "'";
-            return name_path(prefix.c_str(), status);
-        }
+        VIA_TRY(name_part("metadata", name, status));
         return list_->add_text(name, std::move(value));
     }
 

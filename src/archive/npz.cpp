@@ -200,11 +200,7 @@ private:
             return fail(VIA_ERROR_FORMAT, "the name of a ZIP entry is '%.80s'; expected UTF-8 without NUL",
                         entry.name.c_str());
         }
-        const Status status = finish_entry(record, &entry);
-        if (status != VIA_OK) {
-            const std::string prefix = "entry '" + entry.name.substr(0, 80) + "'";
-            return name_path(prefix.c_str(), status);
-        }
+        VIA_TRY(name_part("entry", entry.name, finish_entry(record, &entry)));
         entries_->push_back(std::move(entry));
         return VIA_OK;
     }
