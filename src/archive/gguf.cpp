@@ -269,27 +269,22 @@ private:
     Status read_tensor() {
         std::string_view found;
         VIA_TRY(read_string(&found));
-        ArchiveTensor tensor;
-        tensor.name = found;
-        VIA_TRY(list_->add_name(tensor.name));
-        const std::string name = tensor.name;
-        return name_tensor(name, finish_tensor(std::move(tensor)));
+        return list_->add(found, [this](ArchiveTensor *tensor) { return finish_tensor(tensor); });
     }
 
-    Status finish_tensor(ArchiveTensor tensor) {
+    Status finish_tensor(ArchiveTensor *tensor) {
         uint32_t type = 0;
         uint64_t offset = 0;
-        VIA_TRY(read_extents(&tensor.shape));
+        VIA_TRY(read_extents(&tensor->shape));
         VIA_TRY(bytes_.take_number(&type));
         VIA_TRY(bytes_.take_number(&offset));
-        VIA_TRY(set_type(type, &tensor));
+        VIA_TRY(set_type(type, tensor));
         if (offset > static_cast<uint64_t>(file_bytes_)) {
             return fail(VIA_ERROR_FORMAT, "the offset is %llu; expected at most %lld, the bytes of the file",
                         static_cast<unsigned long long>(offset), as_printed(file_bytes_));
         }
-        tensor.offset = static_cast<int64_t>(offset);
-        VIA_TRY(count_bytes(tensor, &tensor.nbytes));
-        return list_->add(std::move(tensor));
+        tensor->offset = static_cast<int64_t>(offset);
+        return count_bytes(*tensor, &tensor->nbytes);
     }
 
     Status read_extents(std::vector<int64_t> *out_shape) {

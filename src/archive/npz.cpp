@@ -323,18 +323,18 @@ Status read_header(OpenFile *open, const ZipEntry &entry, NpyHeader *out_header)
     return VIA_OK;
 }
 
-Status add_tensor(OpenFile *open, const ZipEntry &entry, ArchiveTensor tensor, TensorList *list) {
+Status read_tensor(OpenFile *open, const ZipEntry &entry, ArchiveTensor *tensor) {
     NpyHeader header{};
     VIA_TRY(check_stored(entry));
     VIA_TRY(read_header(open, entry, &header));
-    tensor.dtype = header.dtype;
-    tensor.type_name = DtypeName(header.dtype).text;
-    tensor.swaps = header.swapped;
-    tensor.shape.assign(header.shape, header.shape + header.ndim);
-    tensor.is_column_major = header.column_major && header.ndim > 1;
-    tensor.offset = header.data_offset;
-    tensor.nbytes = entry.offset + entry.nbytes - header.data_offset;
-    return list->add(std::move(tensor));
+    tensor->dtype = header.dtype;
+    tensor->type_name = DtypeName(header.dtype).text;
+    tensor->swaps = header.swapped;
+    tensor->shape.assign(header.shape, header.shape + header.ndim);
+    tensor->is_column_major = header.column_major && header.ndim > 1;
+    tensor->offset = header.data_offset;
+    tensor->nbytes = entry.offset + entry.nbytes - header.data_offset;
+    return VIA_OK;
 }
 
 Status add_entry(OpenFile *open, const ZipEntry &entry, TensorList *list) {
@@ -342,11 +342,8 @@ Status add_entry(OpenFile *open, const ZipEntry &entry, TensorList *list) {
         return fail(VIA_ERROR_FORMAT, "entry '%.80s' is no array; expected a name that ends in .npy",
                     entry.name.c_str());
     }
-    ArchiveTensor tensor;
-    tensor.name = entry.name.substr(0, entry.name.size() - kSuffix.size());
-    VIA_TRY(list->add_name(tensor.name));
-    const std::string name = tensor.name;
-    return name_tensor(name, add_tensor(open, entry, std::move(tensor), list));
+    return list->add(std::string_view(entry.name).substr(0, entry.name.size() - kSuffix.size()),
+                     [&](ArchiveTensor *tensor) { return read_tensor(open, entry, tensor); });
 }
 
 }  // namespace

@@ -80,7 +80,9 @@ private:
             if (!scanner_.read_string(&name) || !scanner_.accept(":")) {
                 return refuse("a tensor's name in UTF-8, and a colon");
             }
-            VIA_TRY(name == "__metadata__" ? scan_only_metadata() : scan_named(name));
+            VIA_TRY(name == "__metadata__" ? scan_only_metadata() : list_->add(name, [this](ArchiveTensor *tensor) {
+                return scan_tensor(tensor);
+            }));
         } while (scanner_.accept(","));
         return scanner_.accept("}") ? VIA_OK : refuse("',' or '}'");
     }
@@ -110,14 +112,7 @@ private:
         return scanner_.accept("}") ? VIA_OK : refuse("',' or '}' after a text");
     }
 
-    Status scan_named(const std::string &name) {
-        VIA_TRY(list_->add_name(name));
-        return name_tensor(name, scan_tensor(name));
-    }
-
-    Status scan_tensor(const std::string &name) {
-        ArchiveTensor tensor;
-        tensor.name = name;
+    Status scan_tensor(ArchiveTensor *tensor) {
         int32_t keys = 0;
         std::string key;
         if (!scanner_.accept("{")) {
@@ -130,12 +125,9 @@ private:
                 return refuse("dtype, shape and data_offsets, each once");
             }
             keys |= found;
-            VIA_TRY(scan_value(found, &tensor));
+            VIA_TRY(scan_value(found, tensor));
         } while (scanner_.accept(","));
-        if (!scanner_.accept("}") || keys != kAllKeys) {
-            return refuse("dtype, shape and data_offsets, and '}'");
-        }
-        return list_->add(std::move(tensor));
+        return scanner_.accept("}") && keys == kAllKeys ? VIA_OK : refuse("dtype, shape and data_offsets, and '}'");
     }
 
     Status scan_value(int32_t key, ArchiveTensor *tensor) {

@@ -50,15 +50,13 @@ Status TensorList::add_name(std::string_view name) {
                                               static_cast<int>(std::min<size_t>(name.size(), 80)), name.data());
 }
 
-Status TensorList::add(ArchiveTensor tensor) {
+Status TensorList::check_bytes(const ArchiveTensor &tensor) {
     int64_t expected = 0;
     VIA_TRY(count_bytes(tensor, &expected));
-    if (tensor.nbytes != expected) {
-        return fail(VIA_ERROR_FORMAT, "the data span %lld bytes; expected %lld, of dtype times shape",
-                    as_printed(tensor.nbytes), as_printed(expected));
-    }
-    tensors_.push_back(std::move(tensor));
-    return VIA_OK;
+    return tensor.nbytes == expected
+               ? VIA_OK
+               : fail(VIA_ERROR_FORMAT, "the data span %lld bytes; expected %lld, of dtype times shape",
+                      as_printed(tensor.nbytes), as_printed(expected));
 }
 
 Status TensorList::add_text(const std::string &name, std::string value) {

@@ -19,12 +19,19 @@ struct EntrySpan {
 
 class TensorList {
 public:
-    // Refuses a tensor's name that occurs twice, contains NUL, or is no UTF-8. Errors: VIA_ERROR_FORMAT.
-    VIA_NODISCARD Status add_name(std::string_view name);
-
-    // Adds a tensor of whose bytes nbytes are in the file. Errors: VIA_ERROR_FORMAT if dtype times shape differ;
-    // VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
-    VIA_NODISCARD Status add(ArchiveTensor tensor);
+    // Adds a tensor of whose bytes nbytes are in the file, once fill(tensor) has read the rest of its header. Refuses a
+    // name that occurs twice, contains NUL, or is no UTF-8, before that. Errors, with the name: VIA_ERROR_FORMAT, also
+    // if dtype times shape differ; VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW; those of fill.
+    template <class Fill>
+    VIA_NODISCARD Status add(std::string_view name, const Fill &fill) {
+        ArchiveTensor tensor;
+        tensor.name = name;
+        VIA_TRY(add_name(tensor.name));
+        VIA_TRY(name_tensor(tensor.name, fill(&tensor)));
+        VIA_TRY(name_tensor(tensor.name, check_bytes(tensor)));
+        tensors_.push_back(std::move(tensor));
+        return VIA_OK;
+    }
 
     // Adds a text of the metadata. Errors: VIA_ERROR_FORMAT for a name that occurs twice.
     VIA_NODISCARD Status add_text(const std::string &name, std::string value);
@@ -44,6 +51,9 @@ public:
     std::vector<ArchiveText> &texts() { return texts_; }
 
 private:
+    VIA_NODISCARD Status add_name(std::string_view name);
+    VIA_NODISCARD static Status check_bytes(const ArchiveTensor &tensor);
+
     std::set<std::string, std::less<>> names_;
     std::set<std::string, std::less<>> text_names_;
     std::vector<ArchiveTensor> tensors_;
