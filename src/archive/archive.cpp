@@ -228,19 +228,6 @@ private:
     bool is_kept_ = false;
 };
 
-Status copy_archive(via_archive *archive, UniqueArchive *out_archive) {
-    VIA_TRY(make_archive(archive->options, out_archive));
-    via_archive *copy = out_archive->get();
-    copy->files = std::vector<ArchiveFile>(archive->files);
-    copy->metadata = archive->metadata;
-    return VIA_OK;
-}
-
-Status index_out_of_range(via_archive *archive, int64_t number) {
-    return fail(VIA_ERROR_INDEX, "number is %lld; expected 0 to %lld, a tensor of the archive", as_printed(number),
-                as_printed(static_cast<int64_t>(archive->tensors.size()) - 1));
-}
-
 // Steps of a dense array: elements for packed ones, otherwise bytes.
 Layout dense_layout(const ArchiveTensor &tensor) {
     Layout layout{};
@@ -297,7 +284,10 @@ const ArchiveTensor *tensor_at(via_archive *archive, int64_t number) {
 
 Status require_tensor(via_archive *archive, int64_t number, const ArchiveTensor **out_tensor) {
     *out_tensor = tensor_at(archive, number);
-    return *out_tensor != nullptr ? VIA_OK : index_out_of_range(archive, number);
+    return *out_tensor != nullptr
+               ? VIA_OK
+               : fail(VIA_ERROR_INDEX, "number is %lld; expected 0 to %lld, a tensor of the archive",
+                      as_printed(number), as_printed(static_cast<int64_t>(archive->tensors.size()) - 1));
 }
 
 namespace {
@@ -404,7 +394,9 @@ Status select_tensors(via_archive *archive, int32_t count, const int64_t *number
                     numbers == nullptr ? "NULL" : "given");
     }
     UniqueArchive selection;
-    VIA_TRY(copy_archive(archive, &selection));
+    VIA_TRY(make_archive(archive->options, &selection));
+    selection.get()->files = std::vector<ArchiveFile>(archive->files);
+    selection.get()->metadata = archive->metadata;
     for (int32_t i = 0; i < count; ++i) {
         const ArchiveTensor *tensor = nullptr;
         VIA_TRY(require_tensor(archive, numbers[i], &tensor));

@@ -66,15 +66,6 @@ void append_number(T value, std::string *out) {
     out->append(digits, end);
 }
 
-// JSON has no number for what is not finite.
-template <class T>
-void append_float(T value, bool is_json, std::string *out) {
-    const char *quote = is_json && !std::isfinite(value) ? "\"" : "";
-    out->append(quote);
-    append_number(value, out);
-    out->append(quote);
-}
-
 class GgufReader {
 public:
     GgufReader(OpenFile *open, int64_t file_bytes, TensorList *list)
@@ -240,11 +231,16 @@ private:
         return VIA_OK;
     }
 
+    // JSON has no number for what is not finite.
     template <class T, class Bits>
     Status append_bits(bool is_json, std::string *out) {
         Bits bits = 0;
         VIA_TRY(bytes_.take_number(&bits));
-        append_float(std::bit_cast<T>(bits), is_json, out);
+        const T value = std::bit_cast<T>(bits);
+        const char *quote = is_json && !std::isfinite(value) ? "\"" : "";
+        out->append(quote);
+        append_number(value, out);
+        out->append(quote);
         return VIA_OK;
     }
 

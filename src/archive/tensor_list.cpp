@@ -1,6 +1,7 @@
 #include "archive/tensor_list.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -106,9 +107,7 @@ void TensorList::move_to(std::vector<ArchiveTensor> *tensors, std::vector<Archiv
             metadata->push_back(std::move(text));
         }
     }
-    for (ArchiveTensor &tensor : tensors_) {
-        tensors->push_back(std::move(tensor));
-    }
+    std::move(tensors_.begin(), tensors_.end(), std::back_inserter(*tensors));
 }
 
 Status check_apart(std::vector<EntrySpan> spans, int64_t end) {
