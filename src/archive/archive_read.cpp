@@ -328,7 +328,7 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
     UniqueArray dense;
     CopyPlan plan;
     cuda::StagedPlan staged;
-    VIA_TRY(make_view(buffer_, buffer_->data, VIA_UINT8, {1, {device_place_}, {1}}, buffer_->flags, front.out()));
+    VIA_TRY(view_bytes(buffer_, 0, device_place_, front.out()));
     VIA_TRY(make_dense(front.get(), VIA_UINT8, nullptr, dense.out()));
     VIA_TRY(normalise_copy(front.get(), dense.get(), &plan.loops));
     VIA_TRY(make_transfer(plan.loops, front.get(), dense.get(), Ask::Never, &plan.transfer));
@@ -398,8 +398,7 @@ Status ArchiveReader::move_to_convert(via_task *task, Fence **out_fence) {
 // Reads a part of the buffer that cannot be staged.
 Status ArchiveReader::bounce(int64_t first, int64_t end, via_task *task) {
     UniqueArray part;
-    VIA_TRY(make_view(buffer_, static_cast<char *>(buffer_->data) + first, VIA_UINT8, {1, {end - first}, {1}},
-                      buffer_->flags, part.out()));
+    VIA_TRY(view_bytes(buffer_, first, end - first, part.out()));
     return bounce_slabs(part.get(), Direction::Read, [&](char *memory, int64_t offset, int64_t nbytes) {
         BufferChunks chunks(*this, memory, first + offset, nbytes);
         return parallel_io(&chunks, workers(), first + offset, buffer_->size, task);

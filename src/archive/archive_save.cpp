@@ -182,7 +182,7 @@ Status view_source(via_array *array, via_array **out_view) {
         *out_view = array;
         return VIA_OK;
     }
-    return make_view(array, array->data, VIA_UINT8, {1, {array->nbytes()}, {1}}, array->flags, out_view);
+    return view_bytes(array, 0, array->nbytes(), out_view);
 }
 
 Status ArchiveWriter::prepare(const SaveRequest &request) {

@@ -10,6 +10,12 @@
 
 namespace via {
 
+// Makes a view of adjacent bytes of an array.
+VIA_NODISCARD inline Status view_bytes(via_array *array, int64_t first, int64_t nbytes, via_array **out_view) {
+    return make_view(array, static_cast<char *>(array->data) + first, VIA_UINT8, {1, {nbytes}, {1}}, array->flags,
+                     out_view);
+}
+
 class IoChunks {
 public:
     IoChunks() = default;

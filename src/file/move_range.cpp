@@ -65,11 +65,6 @@ Status move_device_range(const RangeTransfer &transfer, ExtentIo &extent_io, int
 
 int32_t bits_in_last_byte(via_array *array) { return static_cast<int32_t>(array->size % 8 * array->item_bits % 8); }
 
-Status view_bytes(via_array *array, int64_t first, int64_t nbytes, via_array **out_view) {
-    return make_view(array, static_cast<char *>(array->data) + first, VIA_UINT8, {1, {nbytes}, {1}}, array->flags,
-                     out_view);
-}
-
 Status move_last_byte(const RangeTransfer &transfer, int32_t bits) {
     const int64_t last = transfer.extents.nbytes - 1;
     const int64_t offset = transfer.extents.offset + last;
