@@ -294,29 +294,8 @@ Status ArchiveReader::read(void *to, int64_t offset, int64_t nbytes) {
     return VIA_OK;
 }
 
-// Chunks of the buffer in host memory, aligned there: see FileIo::kPieceBytes.
-class BufferChunks final : public AlignedChunks {
-public:
-    BufferChunks(ArchiveReader &reader, char *memory, int64_t offset, int64_t nbytes)
-        : AlignedChunks(nbytes, FileIo::kPieceBytes, reinterpret_cast<intptr_t>(memory)),
-          reader_(reader),
-          memory_(memory),
-          offset_(offset) {}
-
-private:
-    VIA_NODISCARD Status move_part(int64_t first, int64_t count, int64_t *out_nbytes) override {
-        *out_nbytes = count;
-        return reader_.read(memory_ + first, offset_ + first, count);
-    }
-
-    ArchiveReader &reader_;
-    char *const memory_;
-    const int64_t offset_;  // of the memory in the buffer
-};
-
 Status ArchiveReader::move_to_host(via_task *task) {
-    BufferChunks chunks(*this, static_cast<char *>(buffer_->data), 0, buffer_->size);
-    return parallel_io(&chunks, workers(), 0, buffer_->size, task);
+    return read_adjacent(*this, 0, buffer_->data, buffer_->size, {workers(), 0, buffer_->size, task});
 }
 
 Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
@@ -400,8 +379,7 @@ Status ArchiveReader::bounce(int64_t first, int64_t end, via_task *task) {
     UniqueArray part;
     VIA_TRY(view_bytes(buffer_, first, end - first, part.out()));
     return bounce_slabs(part.get(), Direction::Read, [&](char *memory, int64_t offset, int64_t nbytes) {
-        BufferChunks chunks(*this, memory, first + offset, nbytes);
-        return parallel_io(&chunks, workers(), first + offset, buffer_->size, task);
+        return read_adjacent(*this, first + offset, memory, nbytes, {workers(), first + offset, buffer_->size, task});
     });
 }
 

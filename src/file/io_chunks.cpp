@@ -28,14 +28,14 @@ Status copy_singles(via_array *dst, via_array *src) {
 // The workers of one transfer, and their shared state.
 class Run {
 public:
-    Run(IoChunks *chunks, int64_t done_before, int64_t total, via_task *task)
-        : chunks_(chunks), done_before_(done_before), total_(total), task_(task) {}
+    Run(int64_t count, MoveChunk move, const void *context, const IoRun &run)
+        : count_(count), move_(move), context_(context), run_(run) {}
     Run(const Run &) = delete;
     Run &operator=(const Run &) = delete;
 
-    Status move(int32_t threads) {
+    Status move_all() {
         const NoCancellation whole;
-        parallel_for(threads, threads, work, this);
+        parallel_for(run_.threads, run_.threads, work, this);
         return outcome();
     }
 
@@ -44,18 +44,18 @@ private:
     static void work(void *run, int64_t) { static_cast<Run *>(run)->work_here(); }
 
     void work_here() {
-        for (int64_t number = next_++; number < chunks_->count() && !is_stopped(); number = next_++) {
+        for (int64_t number = next_++; number < count_ && !is_stopped(); number = next_++) {
             int64_t nbytes = 0;
-            if (const Status status = chunks_->move(number, &nbytes); status != VIA_OK) {
+            if (const Status status = move_(context_, number, &nbytes); status != VIA_OK) {
                 return stop(status);
             }
-            report_progress(task_, done_before_ + (done_ += nbytes));
+            report_progress(run_.task, run_.done_before + (done_ += nbytes));
         }
     }
 
     // Called before each chunk; the chunk stays unmoved if it returns true.
     bool is_stopped() {
-        if (is_cancelled(task_)) {
+        if (is_cancelled(run_.task)) {
             cancelled_.store(true, std::memory_order_relaxed);
         }
         return stopped_.load(std::memory_order_relaxed) || cancelled_.load(std::memory_order_relaxed);
@@ -67,18 +67,18 @@ private:
     }
 
     Status outcome() {
-        const int64_t done = done_before_ + done_;
+        const int64_t done = run_.done_before + done_;
         if (failure_.status() != VIA_OK) {
             return fail_with_code(failure_.status(), failure_.record().code, "%.700s; %lld of %lld bytes were moved",
-                                  failure_.record().text, as_printed(done), as_printed(total_));
+                                  failure_.record().text, as_printed(done), as_printed(run_.total));
         }
-        return cancelled_.load(std::memory_order_relaxed) ? fail_cancelled(done, total_, "bytes") : VIA_OK;
+        return cancelled_.load(std::memory_order_relaxed) ? fail_cancelled(done, run_.total, "bytes") : VIA_OK;
     }
 
-    IoChunks *const chunks_;
-    const int64_t done_before_;
-    const int64_t total_;
-    via_task *const task_;
+    const int64_t count_;
+    const MoveChunk move_;
+    const void *const context_;
+    const IoRun &run_;
     std::atomic<int64_t> next_{0};
     std::atomic<int64_t> done_{0};
     std::atomic<bool> stopped_{false};
@@ -86,25 +86,33 @@ private:
     FirstFailure failure_;
 };
 
-Status pass(ExtentIo &extent_io, Direction direction, char *memory, int64_t offset, int64_t nbytes) {
-    return direction == Direction::Read ? extent_io.read(memory, offset, nbytes)
-                                        : extent_io.write(memory, offset, nbytes);
+Status pass(ExtentIo &io, Direction direction, char *memory, int64_t offset, int64_t nbytes) {
+    return direction == Direction::Read ? io.read(memory, offset, nbytes) : io.write(memory, offset, nbytes);
 }
 
 }  // namespace
 
-AdjacentChunks::AdjacentChunks(ExtentIo &extent_io, Direction direction, int64_t offset, void *memory, int64_t nbytes)
-    : AlignedChunks(
-          nbytes, extent_io.piece_bytes(),
-          direction == Direction::Write ? extent_io.bytes_from_border(offset) : reinterpret_cast<intptr_t>(memory)),
-      extent_io_(extent_io),
-      direction_(direction),
-      offset_(offset),
-      memory_(static_cast<char *>(memory)) {}
+Status parallel_io(int64_t count, MoveChunk move, const void *context, const IoRun &run) {
+    return Run(count, move, context, run).move_all();
+}
 
-Status AdjacentChunks::move_part(int64_t first, int64_t count, int64_t *out_nbytes) {
-    *out_nbytes = count;
-    return pass(extent_io_, direction_, memory_ + first, offset_ + first, count);
+Status move_adjacent(ExtentIo &extent_io, Direction direction, int64_t offset, void *memory, int64_t nbytes,
+                     const IoRun &run) {
+    const bool is_write = direction == Direction::Write;
+    const int64_t before = is_write ? extent_io.bytes_from_border(offset) : reinterpret_cast<intptr_t>(memory);
+    const auto move = [&](int64_t first, int64_t count, int64_t *out_nbytes) {
+        *out_nbytes = count;
+        return pass(extent_io, direction, static_cast<char *>(memory) + first, offset + first, count);
+    };
+    return aligned_io(nbytes, extent_io.piece_bytes(), before, move, run);
+}
+
+Status read_adjacent(cuda::IoEndpoint &io, int64_t offset, void *memory, int64_t nbytes, const IoRun &run) {
+    const auto read = [&](int64_t first, int64_t count, int64_t *out_nbytes) {
+        *out_nbytes = count;
+        return io.read(static_cast<char *>(memory) + first, offset + first, count);
+    };
+    return aligned_io(nbytes, FileIo::kPieceBytes, reinterpret_cast<intptr_t>(memory), read, run);
 }
 
 Slabs::Slabs(via_array *array, int64_t most_bytes) : array_(array), inner_bytes_(array->item_bytes()) {
@@ -139,18 +147,19 @@ Status Slabs::view(int64_t number, via_array **out_view) const {
     return make_view(array_, data, array_->dtype, layout, array_->flags, out_view);
 }
 
-Status SlabChunks::move(int64_t number, int64_t *out_nbytes) {
-    Buffer buffer(buffers_);
-    VIA_TRY(buffer.acquire());
-    return slabs_.move(number, direction_, buffer.get(), copy_singles, [&](char *memory, int64_t at, int64_t nbytes) {
-        *out_nbytes = nbytes;
-        return pass(extent_io_, direction_, memory, at, nbytes);
-    });
-}
-
-Status parallel_io(IoChunks *chunks, int32_t threads, int64_t done_before, int64_t total, via_task *task) {
-    Run run(chunks, done_before, total, task);
-    return run.move(threads);
+Status move_slabs(ExtentIo &extent_io, Direction direction, via_array *array, const IoRun &run) {
+    const int64_t most_bytes = extent_io.piece_bytes();
+    const Slabs slabs(array, most_bytes);
+    BufferPool buffers(std::max(most_bytes, slabs.slab_bytes()));
+    const auto move = [&](int64_t number, int64_t *out_nbytes) {
+        Buffer buffer(buffers);
+        VIA_TRY(buffer.acquire());
+        return slabs.move(number, direction, buffer.get(), copy_singles, [&](char *memory, int64_t at, int64_t nbytes) {
+            *out_nbytes = nbytes;
+            return pass(extent_io, direction, memory, at, nbytes);
+        });
+    };
+    return parallel_io(slabs.count(), move, run);
 }
 
 }  // namespace via

@@ -16,55 +16,48 @@ VIA_NODISCARD inline Status view_bytes(via_array *array, int64_t first, int64_t 
                      out_view);
 }
 
-class IoChunks {
-public:
-    IoChunks() = default;
-    IoChunks(const IoChunks &) = delete;
-    IoChunks &operator=(const IoChunks &) = delete;
-
-    virtual int64_t count() const = 0;
-    VIA_NODISCARD virtual Status move(int64_t number, int64_t *out_nbytes) = 0;
-
-protected:
-    ~IoChunks() = default;
+// How chunks are moved: by up to `threads` threads, the caller's included. Progress is reported to `task`, which may be
+// nullptr and may be cancelled; `done_before` of its `total` bytes are done already.
+struct IoRun {
+    int32_t threads;
+    int64_t done_before;
+    int64_t total;
+    via_task *task;
 };
 
-// Chunks of bytes or elements that end at borders, `each` apart. The first begins `before` past a border.
-class AlignedChunks : public IoChunks {
-public:
-    AlignedChunks(int64_t total, int64_t each, int64_t before) : total_(total), each_(each), before_(before % each) {}
+// Moves one chunk, and stores how many bytes it has.
+using MoveChunk = Status (*)(const void *context, int64_t number, int64_t *out_nbytes);
 
-    int64_t count() const final { return total_ > 0 ? divide_up(before_ + total_, each_) : 0; }
+// Moves all chunks. The text of a failure states how many bytes were moved.
+VIA_NODISCARD Status parallel_io(int64_t count, MoveChunk move, const void *context, const IoRun &run);
 
-    VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) final {
-        const int64_t first = std::max<int64_t>(number * each_ - before_, 0);
-        return move_part(first, std::min((number + 1) * each_ - before_, total_) - first, out_nbytes);
-    }
+template <class Move>
+VIA_NODISCARD Status parallel_io(int64_t count, const Move &move, const IoRun &run) {
+    const MoveChunk call = [](const void *context, int64_t number, int64_t *out_nbytes) {
+        return (*static_cast<const Move *>(context))(number, out_nbytes);
+    };
+    return parallel_io(count, call, &move, run);
+}
 
-protected:
-    ~AlignedChunks() = default;
+// Moves `total` bytes or elements in chunks that end at borders, `each` apart, by move(first, count, &nbytes). The
+// first begins `before` past a border.
+template <class Move>
+VIA_NODISCARD Status aligned_io(int64_t total, int64_t each, int64_t before, const Move &move, const IoRun &run) {
+    const int64_t past = before % each;
+    const auto move_part = [&](int64_t number, int64_t *out_nbytes) {
+        const int64_t first = std::max<int64_t>(number * each - past, 0);
+        return move(first, std::min((number + 1) * each - past, total) - first, out_nbytes);
+    };
+    return parallel_io(total > 0 ? divide_up(past + total, each) : 0, move_part, run);
+}
 
-private:
-    VIA_NODISCARD virtual Status move_part(int64_t first, int64_t count, int64_t *out_nbytes) = 0;
+// Moves adjacent memory to or from an offset in the extents of a file.
+VIA_NODISCARD Status move_adjacent(ExtentIo &extent_io, Direction direction, int64_t offset, void *memory,
+                                   int64_t nbytes, const IoRun &run);
 
-    const int64_t total_;
-    const int64_t each_;
-    const int64_t before_;
-};
-
-// Chunks of adjacent memory, at an offset in the extents of one file.
-class AdjacentChunks final : public AlignedChunks {
-public:
-    AdjacentChunks(ExtentIo &extent_io, Direction direction, int64_t offset, void *memory, int64_t nbytes);
-
-private:
-    VIA_NODISCARD Status move_part(int64_t first, int64_t count, int64_t *out_nbytes) override;
-
-    ExtentIo &extent_io_;
-    const Direction direction_;
-    const int64_t offset_;
-    char *const memory_;
-};
+// Reads adjacent memory from any endpoint, in chunks that are aligned in memory: see FileIo::kPieceBytes.
+VIA_NODISCARD Status read_adjacent(cuda::IoEndpoint &io, int64_t offset, void *memory, int64_t nbytes,
+                                   const IoRun &run);
 
 // Cuts a strided array of whole bytes into slabs, whose elements are adjacent in a row-major copy of it.
 class Slabs {
@@ -111,24 +104,8 @@ private:
     int64_t outer_ = 1;  // product of the axes before it
 };
 
-// Slabs of an array, in row-major order in the file. Gathers and scatters each slab through a buffer.
-class SlabChunks final : public IoChunks {
-public:
-    SlabChunks(ExtentIo &extent_io, Direction direction, via_array *array, int64_t most_bytes)
-        : extent_io_(extent_io),
-          direction_(direction),
-          slabs_(array, most_bytes),
-          buffers_(std::max(most_bytes, slabs_.slab_bytes())) {}
-
-    int64_t count() const override { return slabs_.count(); }
-    VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;
-
-private:
-    ExtentIo &extent_io_;
-    const Direction direction_;
-    const Slabs slabs_;
-    BufferPool buffers_;
-};
+// Moves an array in row-major order to or from the extents of a file. Gathers and scatters slabs through buffers.
+VIA_NODISCARD Status move_slabs(ExtentIo &extent_io, Direction direction, via_array *array, const IoRun &run);
 
 // Moves the slabs of a device's array through one buffer of the host, for copies that cannot be staged. `pass` as in
 // Slabs.
@@ -144,10 +121,5 @@ VIA_NODISCARD Status bounce_slabs(via_array *array, Direction direction, const P
     }
     return VIA_OK;
 }
-
-// Moves all chunks with up to `threads` threads, the caller's included. Reports progress to `task`, which may be
-// nullptr and may be cancelled; `done_before` of its `total` bytes are done already. The text of a failure states how
-// many bytes were moved.
-VIA_NODISCARD Status parallel_io(IoChunks *chunks, int32_t threads, int64_t done_before, int64_t total, via_task *task);
 
 }  // namespace via

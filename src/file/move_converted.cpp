@@ -102,31 +102,6 @@ private:
     const cuda::LinkConversion link_;
 };
 
-// Chunks of elements that end at borders of blocks in the file. Progress counts the bytes of the array.
-class ElementChunks final : public AlignedChunks {
-public:
-    ElementChunks(FileElements &elements, const TransferConversion &conversion, const ExtentIo &extent_io,
-                  Direction direction)
-        : AlignedChunks(conversion.plan.loops().count,
-                        std::max<int64_t>(extent_io.piece_bytes() / conversion.file_item, 1),
-                        extent_io.bytes_from_border(0) / conversion.file_item),
-          elements_(elements),
-          conversion_(conversion),
-          direction_(direction) {}
-
-private:
-    VIA_NODISCARD Status move_part(int64_t first, int64_t count, int64_t *out_nbytes) override {
-        *out_nbytes = count * conversion_.array_item;
-        const ElementConversion &elements = conversion_.plan.elements();
-        return direction_ == Direction::Read ? elements_.read(elements, first, count)
-                                             : elements_.write(elements, first, count);
-    }
-
-    FileElements &elements_;
-    const TransferConversion &conversion_;
-    const Direction direction_;
-};
-
 // Converts where that moves fewer bytes over the link; on the device, if both are as many.
 bool converts_first(const RangeTransfer &transfer) {
     const ElementConversion &elements = transfer.conversion->plan.elements();
@@ -161,8 +136,19 @@ Status move_converted(const RangeTransfer &transfer, ExtentIo &extent_io, int32_
     if (transfer.array->device_type == VIA_DEVICE_CUDA) {
         return move_to_or_from_device(transfer, elements, workers, out_fence);
     }
-    ElementChunks chunks(elements, *transfer.conversion, extent_io, transfer.direction);
-    return parallel_io(&chunks, workers, 0, transfer.array->nbytes(), transfer.task);
+    const TransferConversion &conversion = *transfer.conversion;
+    const ElementConversion &conversions = conversion.plan.elements();
+    // Progress counts the bytes of the array.
+    const auto move = [&](int64_t first, int64_t count, int64_t *out_nbytes) {
+        *out_nbytes = count * conversion.array_item;
+        return transfer.is_read() ? elements.read(conversions, first, count)
+                                  : elements.write(conversions, first, count);
+    };
+    // Chunks end at borders of blocks in the file.
+    const int64_t each = std::max<int64_t>(extent_io.piece_bytes() / conversion.file_item, 1);
+    const int64_t before = extent_io.bytes_from_border(0) / conversion.file_item;
+    return aligned_io(conversion.plan.loops().count, each, before, move,
+                      {workers, 0, transfer.array->nbytes(), transfer.task});
 }
 
 }  // namespace via

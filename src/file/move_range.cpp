@@ -25,12 +25,10 @@ int32_t worker_count(const RangeTransfer &transfer, const ExtentIo &extent_io) {
 Status move_host_range(const RangeTransfer &transfer, ExtentIo &extent_io, int32_t workers) {
     via_array *array = transfer.array;
     const int64_t nbytes = transfer.extents.nbytes;
-    if (is_contiguous(array, VIA_ORDER_ROW_MAJOR)) {
-        AdjacentChunks chunks(extent_io, transfer.direction, 0, array->data, nbytes);
-        return parallel_io(&chunks, workers, 0, nbytes, transfer.task);
-    }
-    SlabChunks chunks(extent_io, transfer.direction, array, extent_io.piece_bytes());
-    return parallel_io(&chunks, workers, 0, nbytes, transfer.task);
+    const IoRun run{workers, 0, nbytes, transfer.task};
+    return is_contiguous(array, VIA_ORDER_ROW_MAJOR)
+               ? move_adjacent(extent_io, transfer.direction, 0, array->data, nbytes, run)
+               : move_slabs(extent_io, transfer.direction, array, run);
 }
 
 // ---- Device memory: through the ring of pinned slots, or a buffer at a time.
@@ -55,8 +53,8 @@ Status move_device_range(const RangeTransfer &transfer, ExtentIo &extent_io, int
         return cuda::transfer_io({&plan.transfer, &extent_io, workers, phase, transfer.task, staged}, out_fence);
     }
     return bounce_slabs(transfer.array, transfer.direction, [&](char *memory, int64_t offset, int64_t nbytes) {
-        AdjacentChunks chunks(extent_io, transfer.direction, offset, memory, nbytes);
-        return parallel_io(&chunks, workers, offset, transfer.extents.nbytes, transfer.task);
+        return move_adjacent(extent_io, transfer.direction, offset, memory, nbytes,
+                             {workers, offset, transfer.extents.nbytes, transfer.task});
     });
 }
 
