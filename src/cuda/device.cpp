@@ -14,15 +14,10 @@
 namespace via::cuda {
 namespace {
 
-int32_t attribute_of(CUdevice device, CUdevice_attribute name) {
-    int value = 0;
-    return driver().cuDeviceGetAttribute(&value, name, device) == CUDA_SUCCESS ? value : 0;
-}
-
 void describe_pool(CUdevice device, TextBuffer *lines) {
     if (driver().cuMemAllocAsync == nullptr || driver().cuMemFreeAsync == nullptr) {
         lines->add_line("stream-ordered memory: off, the driver is older than CUDA 11.2");
-    } else if (attribute_of(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0) {
+    } else if (device_attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0) {
         lines->add_line("stream-ordered memory: off, the device has no memory pools");
     } else {
         lines->add_line("stream-ordered memory: on");
@@ -59,8 +54,8 @@ void describe_staging(via_device_properties *properties, TextBuffer *lines) {
 }
 
 void describe_pageable(CUdevice device, TextBuffer *lines) {
-    const bool reaches = attribute_of(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
-    const bool walks = attribute_of(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES) != 0;
+    const bool reaches = device_attribute(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
+    const bool walks = device_attribute(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES) != 0;
     lines->add_line("pageable memory on the device: %s", walks ? "on, by the host's page tables; copies go straight"
                                                          : reaches
                                                              ? "on"
@@ -144,8 +139,8 @@ Status describe_device(int32_t device_id, via_device_properties *out_properties)
     VIA_TRY_CUDA(cuDeviceGetName(out_properties->name, sizeof out_properties->name, device));
     out_properties->device_type = VIA_DEVICE_CUDA;
     out_properties->device_id = device_id;
-    out_properties->compute_capability = attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
-                                         attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    out_properties->compute_capability = device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                                         device_attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     out_properties->driver_version = driver().version;
     out_properties->total_bytes = static_cast<int64_t>(total);
     TextBuffer lines(out_properties->routes, sizeof out_properties->routes);

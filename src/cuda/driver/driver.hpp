@@ -69,6 +69,12 @@ inline CUresult wait_for_work(CUstream stream) {
     return result;
 }
 
+// Returns an attribute of a device, or 0 if the driver does not say.
+inline int device_attribute(CUdevice device, CUdevice_attribute name) {
+    int value = 0;
+    return driver().cuDeviceGetAttribute(&value, name, device) == CUDA_SUCCESS ? value : 0;
+}
+
 // Converts an address to the driver's type.
 inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
 

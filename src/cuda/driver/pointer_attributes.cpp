@@ -103,12 +103,6 @@ struct Refused {
     const PointerAttributes &attributes;
 };
 
-bool reaches_pageable_memory(int32_t device_id) {
-    int reaches = 0;
-    (void)driver().cuDeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device_id);
-    return reaches != 0;
-}
-
 Status unknown_address(const char *argument, via_array *array) {
     const char *expected = name_of(array->device_type);
     if (!is_readable(array->data)) {
@@ -116,7 +110,8 @@ Status unknown_address(const char *argument, via_array *array) {
                     "%saddress is %p, which the CUDA driver does not know: never allocated, or freed; expected %s",
                     argument, array->data, expected);
     }
-    if (array->device_type == VIA_DEVICE_CUDA && reaches_pageable_memory(array->device_id)) {
+    if (array->device_type == VIA_DEVICE_CUDA &&
+        device_attribute(array->device_id, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0) {
         return fail(VIA_ERROR_POINTER,
                     "%saddress is %p, ordinary host memory, which device %d reaches but does not own; expected %s: "
                     "VIA_DEVICE_CPU names it, or VIA_WRAP_UNCHECKED takes it as it is",

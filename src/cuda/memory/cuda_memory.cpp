@@ -213,10 +213,7 @@ constexpr int64_t kShareOfMemory = 4;
 
 // On some machines devices use another address for registered memory.
 bool is_registered_in_place(int32_t device_id) {
-    int in_place = 0;
-    const CUresult result = driver().cuDeviceGetAttribute(
-        &in_place, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, device_id);
-    return result == CUDA_SUCCESS && in_place != 0;
+    return device_attribute(device_id, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) != 0;
 }
 
 // Returns false, and reports no error, if the driver's allocator has to serve.
