@@ -11,8 +11,7 @@ namespace via::cuda {
 bool RangeCache::ask(CUdeviceptr address, Range *out_range) const {
     const CallbackScope quiet;  // single copies report what is wrong
     ContextScope scope;
-    ContextKey key{};
-    if (scope.enter_device(device_id_, &key) != VIA_OK) {
+    if (scope.enter_device(device_id_) != VIA_OK) {
         return false;
     }
     CUdeviceptr on_device = 0;

@@ -97,6 +97,10 @@ public:
     bool enter_to_free(CUcontext context) { return enter(context) == VIA_OK || enter(context) == VIA_OK; }
     // Enters context_at_hand().
     VIA_NODISCARD Status enter_device(int32_t device_id, ContextKey *out_key);
+    VIA_NODISCARD Status enter_device(int32_t device_id) {
+        ContextKey key{};
+        return enter_device(device_id, &key);
+    }
     void leave();
 
 private:

@@ -48,12 +48,6 @@ PointerAttributes kind_of(unsigned int type, unsigned int managed, int ordinal) 
     return {true, device_type, device_type == VIA_DEVICE_CUDA ? ordinal : 0, false, nullptr, 0};
 }
 
-// Enters a context: ranges can be asked for only inside one.
-Status enter_device(int32_t device_id, ContextScope *scope) {
-    ContextKey key{};
-    return scope->enter_device(device_id, &key);
-}
-
 // A mapping or an allocation.
 struct Range {
     CUdeviceptr start;
@@ -81,8 +75,8 @@ void fill_range(const void *address, const Answer &answer, PointerAttributes *at
     Range range{answer.start, answer.nbytes};
     if (answer.is_mapped() || range.nbytes == 0) {
         const CallbackScope quiet;  // an unknown range is no failure of the call
-        ContextScope scope;
-        if (enter_device(answer.ordinal, &scope) != VIA_OK || find_range(number_of(address), &range) != CUDA_SUCCESS) {
+        ContextScope scope;         // ranges can be asked for only inside one
+        if (scope.enter_device(answer.ordinal) != VIA_OK || find_range(number_of(address), &range) != CUDA_SUCCESS) {
             range = {0, 0};
         }
     }
@@ -183,7 +177,7 @@ Status check_access(const char *argument, via_array *array, CUdeviceptr at) {
 // whose frame it would make larger.
 [[gnu::noinline]] Status check_mappings(const char *argument, via_array *array, const ByteSpan &span) {
     ContextScope scope;
-    VIA_TRY(enter_device(array->device_id, &scope));
+    VIA_TRY(scope.enter_device(array->device_id));
     const CUdeviceptr first = number_of(array->data) + static_cast<CUdeviceptr>(span.low);
     const CUdeviceptr end = number_of(array->data) + static_cast<CUdeviceptr>(span.high);
     VIA_TRY(check_access(argument, array, first));

@@ -118,9 +118,8 @@ Status share_memory(const void *address, int32_t device_id, SharedMemory *out_me
         return fail(VIA_ERROR_POINTER, "address is %p, which the CUDA driver does not know; expected device memory",
                     address);
     }
-    ContextKey key{};
     ContextScope scope;
-    VIA_TRY(scope.enter_device(device_id, &key));
+    VIA_TRY(scope.enter_device(device_id));
     VIA_TRY(get_handle(attributes, address, out_memory));
     *out_offset = static_cast<const char *>(address) - static_cast<const char *>(attributes.base);
     return VIA_OK;
