@@ -1,11 +1,8 @@
 // Tensors that are converted as they are read: to another dtype, and to this machine's byte order.
 #pragma once
 
-#include <memory>
-
 #include "archive/archive.hpp"
 #include "file/file_conversion.hpp"
-#include "file/file_extents.hpp"
 
 namespace via {
 

@@ -2,7 +2,6 @@
 // only, without the gaps.
 #pragma once
 
-#include "copy/plan.hpp"
 #include "cuda/io_endpoint.hpp"
 #include "file/file_io.hpp"
 #include "file/window.hpp"

@@ -54,16 +54,13 @@ Status make_block(CustomMemory *memory, via_stream *stream, CustomBlock **out_bl
     return VIA_OK;
 }
 
-int32_t device_at_hand_of(const CustomMemory &memory) {
-    const int32_t current = memory.device_type == VIA_DEVICE_CUDA ? memory.device_id : current_device();
-    return current >= 0 ? current : 0;
-}
-
 // Checks the stream before it calls the allocator, and frees the memory again if the fence cannot be recorded.
 Status fill_block(CustomBlock *block, int64_t nbytes, void **out_address) {
     ResolvedStream stream{};
     if (block->stream != nullptr) {
-        VIA_TRY(resolve(block->stream, device_at_hand_of(*block->memory), &stream));
+        const CustomMemory &memory = *block->memory;
+        const bool on_device = memory.device_type == VIA_DEVICE_CUDA;
+        VIA_TRY(resolve(block->stream, on_device ? memory.device_id : device_of_thread(), &stream));
     }
     if (nbytes == 0) {
         return VIA_OK;

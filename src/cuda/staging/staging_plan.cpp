@@ -27,15 +27,8 @@ bool suits_engine(const Move &move) {
     return move.ndim == 0 || (move.run >= kEngineRow && count_row_calls(move) <= 1 + move.nbytes / kBytesOfCall);
 }
 
-}  // namespace
-
-// Broadcast elements pass once where workers or kernels write the destination. Copy engines cannot repeat them.
-void make_staged_order(const Transfer &transfer, const StagedPlan &plan, PackedOrder *out_order) {
-    const bool broadcast_is_packed = is_to_device(transfer) && plan.step == DeviceStep::Engine;
-    make_packed_order(transfer, plan.major, broadcast_is_packed, out_order);
-}
-
-// Follows the host's memory for as long as the next bytes are less than a line away.
+// Returns what the host does of a transfer, as one move. Follows its memory for as long as the next bytes are less than
+// a line away.
 HostWork host_work(const Transfer &transfer, const Move &move) {
     const bool to_device = is_to_device(transfer);
     PackedOrder order;
@@ -59,6 +52,14 @@ HostWork host_work(const Transfer &transfer, const Move &move) {
     const double rows = move.ndim > 0 ? nbytes / static_cast<double>(move.run) * (elements ? kElement : kRow) : 0;
     return {std::max(touched / kBytes + far_rows * kFarRow, rows),
             to_device ? touched + 2 * nbytes : 2 * touched + nbytes};
+}
+
+}  // namespace
+
+// Broadcast elements pass once where workers or kernels write the destination. Copy engines cannot repeat them.
+void make_staged_order(const Transfer &transfer, const StagedPlan &plan, PackedOrder *out_order) {
+    const bool broadcast_is_packed = is_to_device(transfer) && plan.step == DeviceStep::Engine;
+    make_packed_order(transfer, plan.major, broadcast_is_packed, out_order);
 }
 
 int32_t worth_waking(const Transfer &transfer, const StagedPlan &plan, int32_t most) {

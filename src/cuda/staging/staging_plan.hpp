@@ -14,9 +14,6 @@ StagedPlan plan_staged(const Transfer &transfer, bool kernels);
 // Makes the order in which such a copy passes.
 void make_staged_order(const Transfer &transfer, const StagedPlan &plan, PackedOrder *out_order);
 
-// Returns what the host does of a transfer, as one move.
-HostWork host_work(const Transfer &transfer, const Move &move);
-
 // Returns how many threads, at most `most`, are worth waking for a strided copy.
 int32_t worth_waking(const Transfer &transfer, const StagedPlan &plan, int32_t most);
 

@@ -110,8 +110,6 @@ void retain_stream(via_stream *stream) {
 
 void release_stream(via_stream *stream) { release_by(destroy_native, stream); }
 
-void release_stream_later(via_stream *stream) { release_by(destroy_native_later, stream); }
-
 void *native_stream(via_stream *stream) {
     switch (stream->kind) {
         case StreamKind::Legacy:
@@ -167,7 +165,7 @@ void release_all(void *streams) {
     auto *ending = static_cast<CurrentStreams *>(streams);
     for (via_stream *stream : ending->of_device) {
         if (stream != nullptr) {
-            release_stream_later(stream);
+            release_by(destroy_native_later, stream);
         }
     }
     delete ending;

@@ -45,10 +45,7 @@ Status record(via_array *array, via_stream *stream, Status (*note)(Storage *, Fe
 }  // namespace
 
 int32_t device_at_hand(via_array *array) {
-    if (array->device_type == VIA_DEVICE_CUDA) {
-        return array->device_id;
-    }
-    return device_of_thread();
+    return array->device_type == VIA_DEVICE_CUDA ? array->device_id : device_of_thread();
 }
 
 int32_t device_of_thread() {

@@ -52,7 +52,4 @@ void destroy_native(const NativeHandle &native);
 // Destroys them on another thread: this one is ending and must not call the driver.
 void destroy_native_later(const NativeHandle &native);
 
-// Releases a stream on a thread that is ending and must not call the driver.
-void release_stream_later(via_stream *stream);
-
 }  // namespace via::cuda

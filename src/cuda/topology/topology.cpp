@@ -61,10 +61,6 @@ bool contains(const cpu_set_t &all, const cpu_set_t &some) {
     return CPU_EQUAL(&both, &some) != 0;
 }
 
-}  // namespace
-
-namespace {
-
 std::atomic<int64_t> ring_bytes_found{-1};
 
 }  // namespace

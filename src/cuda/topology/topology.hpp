@@ -3,7 +3,6 @@
 
 #include <sched.h>
 
-#include <cstddef>
 #include <cstdint>
 
 #include "core/system/address_probe.hpp"
