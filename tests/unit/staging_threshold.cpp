@@ -133,13 +133,11 @@ void chunks_grow_at_first_and_shrink_at_last(void **) {
 
 void the_ring_keeps_within_what_it_may_have(void **) {
     for (const int64_t most : {int64_t{0}, kMiB - 1, kMiB, 3 * kMiB, 4 * kMiB, 33 * kMiB, 64 * kMiB}) {
-        int64_t slot = 0;
-        int32_t count = 0;
-        shape_ring(most, &slot, &count);
-        assert_true(slot * count <= most);
-        assert_true(count <= Ring::kMostSlots);
-        assert_int_equal(count == 0, most < kMiB);
-        assert_int_equal(slot % (64 * kKiB), 0);
+        const RingShape shape = shape_ring(most);
+        assert_true(shape.nbytes() <= most);
+        assert_true(shape.slot_count <= Ring::kMostSlots);
+        assert_int_equal(shape.slot_count == 0, most < kMiB);
+        assert_int_equal(shape.slot_bytes % (64 * kKiB), 0);
     }
 }
 

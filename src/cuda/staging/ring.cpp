@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "core/base/rounding.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/diagnostics/log.hpp"
 
@@ -26,29 +27,26 @@ CUresult wait_for(Slot *slot) {
 
 }  // namespace
 
-void shape_ring(int64_t most, int64_t *out_slot_bytes, int32_t *out_count) {
-    int64_t count = Ring::kMostSlots;
-    int64_t bytes = most / count / kSlotUnit * kSlotUnit;
-    if (bytes < kLeastSlot) {
-        bytes = kLeastSlot;
-        count = most / kLeastSlot;
+RingShape shape_ring(int64_t most) {
+    const int64_t share = round_down(most / Ring::kMostSlots, kSlotUnit);
+    if (share >= kLeastSlot) {
+        return {share, Ring::kMostSlots};
     }
-    const bool enough = count >= kFewestSlots;
-    *out_slot_bytes = enough ? bytes : 0;
-    *out_count = enough ? static_cast<int32_t>(count) : 0;
+    const auto count = static_cast<int32_t>(most / kLeastSlot);
+    return count >= kFewestSlots ? RingShape{kLeastSlot, count} : RingShape{};
 }
 
 Status Ring::make_slots(int32_t device_id) {
-    const int64_t nbytes = slot_bytes_ * slot_count_;
+    const int64_t nbytes = shape_.nbytes();
     const int32_t node = node_of_device(device_id);
     cpus_ = cpus_of_node(node);
     VIA_TRY(pin_block(nbytes, node, context_, &memory_));
     count(Counter::StagedBytes, nbytes);
-    for (int32_t i = 0; i < slot_count_; ++i) {
+    for (int32_t i = 0; i < shape_.slot_count; ++i) {
         Slot &slot = slots_[i];
         slot.number = i;
         VIA_TRY_CUDA(cuEventCreate(&slot.event, CU_EVENT_DISABLE_TIMING));
-        slot.memory = memory_.address + i * slot_bytes_;
+        slot.memory = memory_.address + i * shape_.slot_bytes;
         push_idle(&slot);
     }
     return VIA_OK;
@@ -59,7 +57,7 @@ Status Ring::scratch(char **out_scratch) {
     if (scratch_ == 0) [[unlikely]] {
         ContextScope scope;
         VIA_TRY(scope.enter(context_.context));
-        const CUresult result = driver().cuMemAlloc(&scratch_, static_cast<size_t>(slot_bytes_ * slot_count_));
+        const CUresult result = driver().cuMemAlloc(&scratch_, static_cast<size_t>(shape_.nbytes()));
         scratch_ = result == CUDA_SUCCESS ? scratch_ : 0;
         VIA_TRY(result == CUDA_ERROR_OUT_OF_MEMORY ? VIA_OK : check_driver(result, "cuMemAlloc"));
     }
@@ -68,10 +66,8 @@ Status Ring::scratch(char **out_scratch) {
 }
 
 Status Ring::make(int32_t device_id, const ContextKey &context, Ring **out_ring) {
-    int64_t slot_bytes = 0;
-    int32_t slot_count = 0;
-    shape_ring(find_ring_bytes(), &slot_bytes, &slot_count);
-    if (slot_count == 0) {
+    const RingShape shape = shape_ring(find_ring_bytes());
+    if (shape.slot_count == 0) {
         return fail(VIA_ERROR_UNSUPPORTED,
                     "this process may pin too little memory for staging with device %d; expected at least %lld bytes",
                     device_id, static_cast<long long>(kLeastSlot * kFewestSlots));
@@ -81,15 +77,14 @@ Status Ring::make(int32_t device_id, const ContextKey &context, Ring **out_ring)
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a ring of staging slots");
     }
     ring->context_ = context;
-    ring->slot_bytes_ = slot_bytes;
-    ring->slot_count_ = slot_count;
+    ring->shape_ = shape;
     const Status status = ring->make_slots(device_id);
     if (status != VIA_OK) {
         ring->destroy();
         return status;
     }
-    VIA_NOTE("staging ring of device %d: %d slots of %lld bytes", device_id, slot_count,
-             static_cast<long long>(slot_bytes));
+    VIA_NOTE("staging ring of device %d: %d slots of %lld bytes", device_id, shape.slot_count,
+             static_cast<long long>(shape.slot_bytes));
     *out_ring = ring;
     return VIA_OK;
 }

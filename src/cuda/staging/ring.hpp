@@ -77,6 +77,15 @@ struct Slot {
 inline constexpr int64_t kLeastSlot = int64_t{256} << 10;
 inline constexpr int32_t kFewestSlots = 4;
 
+struct RingShape {
+    int64_t slot_bytes = 0;
+    int32_t slot_count = 0;
+    int64_t nbytes() const { return slot_bytes * slot_count; }
+};
+
+// Returns the shape of a ring of at most `most` bytes, without slots if that is too little.
+RingShape shape_ring(int64_t most);
+
 // The ring: pinned slots of one device, for copies of pageable memory. Copies share it slot by slot, in the order
 // they asked.
 class Ring {
@@ -96,8 +105,8 @@ public:
     // call and keeps it. Returns nullptr if the device is full.
     VIA_NODISCARD Status scratch(char **out_scratch);
 
-    int64_t slot_bytes() const { return slot_bytes_; }
-    int32_t slot_count() const { return slot_count_; }
+    const RingShape &shape() const { return shape_; }
+    int64_t slot_bytes() const { return shape_.slot_bytes; }
     const CpuSet *cpus() const { return &cpus_; }
 
     // Waits for its turn and for a slot. A holder must be able to return its slot without taking another one.
@@ -128,8 +137,7 @@ private:
     ReferenceCount references_;
     ContextKey context_{};
     PinnedBlock memory_{};
-    int64_t slot_bytes_ = 0;
-    int32_t slot_count_ = 0;
+    RingShape shape_;
     CUdeviceptr scratch_ = 0;
     CpuSet cpus_{};
     Slot slots_[kMostSlots] = {};
@@ -145,8 +153,5 @@ private:
 
 inline void release_ring(Ring *ring) { ring->release(); }
 using UniqueRing = UniqueHandle<Ring, release_ring>;
-
-// Returns the size and number of slots of a ring of at most `most` bytes, or 0 and 0 if that is too little.
-void shape_ring(int64_t most, int64_t *out_slot_bytes, int32_t *out_count);
 
 }  // namespace via::cuda

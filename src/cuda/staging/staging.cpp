@@ -73,7 +73,7 @@ Status find_scratch(const StagedCopy &copy, const StagedStreams &streams, Ring &
     if (!has_scratch(copy.device_id)) {
         return VIA_OK;
     }
-    VIA_TRY(pooled->allocate_if_room(ring.slot_bytes() * ring.slot_count(), first));
+    VIA_TRY(pooled->allocate_if_room(ring.shape().nbytes(), first));
     for (int32_t i = 1; i < streams.count; ++i) {
         VIA_TRY(follow(streams.each[i], first));
     }
@@ -147,10 +147,7 @@ StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_tas
     return copy;
 }
 
-bool may_have_ring() {
-    char why[160];
-    return ring_bytes(sizeof why, why) > 0;
-}
+bool may_have_ring() { return shape_ring(most_ring_bytes()).slot_count > 0; }
 
 bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host) {
     return nbytes >= staging_threshold(direction, device_id) ||
@@ -199,24 +196,20 @@ Status prepare_ring(int32_t device_id) {
 }
 
 int64_t ring_bytes(int64_t capacity, char *out_why) {
-    int64_t slot_bytes = 0;
-    int32_t slot_count = 0;
     const int64_t most = most_ring_bytes();
-    shape_ring(most, &slot_bytes, &slot_count);
-    if (slot_count == 0) {
+    const RingShape shape = shape_ring(most);
+    if (shape.slot_count == 0) {
         std::snprintf(out_why, static_cast<size_t>(capacity),
                       "this process may pin %lld bytes for it, a sixteenth of its memory; expected at least %lld",
                       static_cast<long long>(most), static_cast<long long>(kLeastSlot * kFewestSlots));
     }
-    return slot_bytes * slot_count;
+    return shape.nbytes();
 }
 
 void describe_ring(const StagedCopy &copy, TextBuffer *text) {
-    int64_t slot_bytes = 0;
-    int32_t slot_count = 0;
-    shape_ring(most_ring_bytes(), &slot_bytes, &slot_count);
-    text->add("%d workers, %d slots of up to %lld KiB", worker_count(copy, false), slot_count,
-              as_printed(slot_bytes >> 10));
+    const RingShape shape = shape_ring(most_ring_bytes());
+    text->add("%d workers, %d slots of up to %lld KiB", worker_count(copy, false), shape.slot_count,
+              as_printed(shape.slot_bytes >> 10));
 }
 
 namespace {
