@@ -37,11 +37,12 @@ void BatchCopies::clear() {
     nbytes_ = most_bytes_ = 0;
 }
 
-bool BatchCopies::split_off_large(bool fused) {
+template <class Chosen>
+bool BatchCopies::split_off(const Chosen &is_chosen) {
     int64_t kept = 0;
     nbytes_ = most_bytes_ = 0;
     for (const BatchCopy &copy : small_) {
-        if (!is_large(copy, fused)) {
+        if (!is_chosen(copy)) {
             measure(copy);
             small_[kept++] = copy;
         } else if (!large_.append(copy)) {
@@ -77,20 +78,15 @@ void BatchCopies::cut() {
 }
 
 bool BatchCopies::decide(bool fused) {
-    if (most_bytes_ >= kLargeLinkFused && !split_off_large(fused)) {
+    const auto is_large_one = [&](const BatchCopy &copy) { return is_large(copy, fused); };
+    if (most_bytes_ >= kLargeLinkFused && !split_off(is_large_one)) {
         return false;
     }
     if (is_kernel_worth_it(fused)) {
         cut();
         return true;
     }
-    for (const BatchCopy &copy : small_) {
-        if (!large_.append(copy)) {
-            return false;
-        }
-    }
-    small_.resize(0);
-    return true;
+    return split_off([](const BatchCopy &) { return true; });
 }
 
 int64_t Pieces::take_whole(int64_t room, kernels::CopyPiece *out_pieces) {

@@ -45,7 +45,8 @@ private:
     }
 
     bool is_kernel_worth_it(bool fused) const;
-    VIA_NODISCARD bool split_off_large(bool fused);
+    template <class Chosen>
+    VIA_NODISCARD bool split_off(const Chosen &is_chosen);
     void cut();
 
     List<BatchCopy> small_;

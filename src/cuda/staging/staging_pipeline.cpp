@@ -1,6 +1,7 @@
 #include "cuda/staging/staging_pipeline.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
@@ -268,9 +269,7 @@ void StagingPipeline::finish(const Piece &piece, bool copied) {
     } else if (to_device()) {
         submit(chunk);
     } else {
-        Slot *slot = chunk.slot;
-        chunk.slot = nullptr;
-        ring_.give_back(slot);
+        ring_.give_back(std::exchange(chunk.slot, nullptr));
     }
 }
 
@@ -287,10 +286,9 @@ void StagingPipeline::submit(Chunk &chunk) {
 // Returns the slot at once, since another worker may wait for one. Copies that fail at the same time would otherwise
 // hold the slots that the others wait for.
 void StagingPipeline::give_up(Chunk &chunk) {
-    Slot *slot = chunk.slot;
     (void)wait_for_work(chunk.stream->handle);
-    chunk.slot = nullptr;  // before another chunk gets the slot and reuses this one
-    ring_.give_back(slot);
+    // Empties the chunk before another one gets the slot and reuses this one.
+    ring_.give_back(std::exchange(chunk.slot, nullptr));
 }
 
 // ---------------------------------------------------------------------------------------------- the end
@@ -318,8 +316,7 @@ void StagingPipeline::give_back_rest() {
     }
     for (Chunk &chunk : chunks_) {
         if (chunk.slot != nullptr) {
-            ring_.give_back(chunk.slot);
-            chunk.slot = nullptr;
+            ring_.give_back(std::exchange(chunk.slot, nullptr));
         }
     }
 }

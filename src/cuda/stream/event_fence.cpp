@@ -183,13 +183,9 @@ bool EventFence::is_complete() {
     if (complete_.load(std::memory_order_acquire) || !driver_is_usable(false)) {
         return true;
     }
-    switch (state_of(key_)) {
-        case ContextState::CannotAsk:
-            return false;
-        case ContextState::Gone:
-            return note_complete();
-        case ContextState::Alive:
-            break;
+    const ContextState state = state_of(key_);
+    if (state != ContextState::Alive) {
+        return state == ContextState::Gone && note_complete();
     }
     const RelaxedCapture relaxed;
     const CUresult result = asked_again([&] { return driver().cuEventQuery(event_); });
@@ -201,13 +197,12 @@ Status EventFence::wait() {
     if (complete_.load(std::memory_order_acquire) || !driver_is_usable(false)) {
         return VIA_OK;
     }
-    switch (state_of(key_)) {
-        case ContextState::CannotAsk:
-            return fail(VIA_ERROR_WOULD_DEADLOCK, "the device's work cannot be waited for in a callback of the driver");
-        case ContextState::Gone:
-            return VIA_OK;
-        case ContextState::Alive:
-            break;
+    const ContextState state = state_of(key_);
+    if (state == ContextState::CannotAsk) {
+        return fail(VIA_ERROR_WOULD_DEADLOCK, "the device's work cannot be waited for in a callback of the driver");
+    }
+    if (state == ContextState::Gone) {
+        return VIA_OK;
     }
     const RelaxedCapture relaxed;
     VIA_TRY(check_driver(asked_again([&] { return driver().cuEventSynchronize(event_); }), "cuEventSynchronize"));

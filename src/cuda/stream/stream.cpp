@@ -111,18 +111,9 @@ void retain_stream(via_stream *stream) {
 void release_stream(via_stream *stream) { release_by(destroy_native, stream); }
 
 void *native_stream(via_stream *stream) {
-    switch (stream->kind) {
-        case StreamKind::Legacy:
-            return CU_STREAM_LEGACY;
-        case StreamKind::PerThread:
-            return CU_STREAM_PER_THREAD;
-        case StreamKind::NoSync:
-            return nullptr;
-        case StreamKind::Foreign:
-        case StreamKind::Owned:
-            break;
-    }
-    return stream->handle;
+    return stream->kind == StreamKind::Legacy      ? CU_STREAM_LEGACY
+           : stream->kind == StreamKind::PerThread ? CU_STREAM_PER_THREAD
+                                                   : stream->handle;
 }
 
 int32_t device_of_stream(via_stream *stream) { return stream->device_id != kDeviceAtHand ? stream->device_id : 0; }

@@ -15,7 +15,7 @@ constexpr int32_t kDeviceAtHand = -1;
 }  // namespace via::cuda
 
 struct via_stream {
-    CUstream handle = nullptr;  // of a foreign or owned stream
+    CUstream handle = nullptr;  // of a foreign or owned stream, otherwise nullptr
     uint64_t timeline = 0;      // the number of it; 0: not known
     via::cuda::StreamKind kind = via::cuda::StreamKind::Legacy;
     int32_t device_id = via::cuda::kDeviceAtHand;
