@@ -303,8 +303,7 @@ private:
     }
 
     static Status set_type(uint32_t number, ArchiveTensor *tensor) {
-        const auto *type =
-            std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto &each) { return each.number == number; });
+        const auto *type = std::ranges::find(kTypes, number, &TensorType::number);
         if (type == std::end(kTypes)) {
             return fail(VIA_ERROR_DTYPE, "the type is %u; expected one of GGUF's whose blocks have a known size",
                         number);

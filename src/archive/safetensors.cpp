@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kLengthBytes = 8;
 
-constexpr struct {
+constexpr struct NamedDtype {
     std::string_view name;
     int32_t dtype;
 } kDtypes[] = {
@@ -152,8 +152,7 @@ private:
         if (!scanner_.read_string(&name)) {
             return refuse("the name of a dtype");
         }
-        const auto *found =
-            std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto &each) { return each.name == name; });
+        const auto *found = std::ranges::find(kDtypes, name, &NamedDtype::name);
         if (found == std::end(kDtypes)) {
             return fail(VIA_ERROR_DTYPE, "dtype is '%.40s'; expected one of safetensors, such as F32", name.c_str());
         }
@@ -206,8 +205,7 @@ std::string write_texts(const std::vector<ArchiveText> &texts) {
 }
 
 std::string_view safetensors_dtype(int32_t dtype) {
-    const auto *found =
-        std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto &each) { return each.dtype == dtype; });
+    const auto *found = std::ranges::find(kDtypes, dtype, &NamedDtype::dtype);
     return found != std::end(kDtypes) ? found->name : std::string_view();
 }
 

@@ -41,14 +41,13 @@ Status count_bytes(const ArchiveTensor &tensor, int64_t *out_nbytes) {
                       as_printed(size), as_printed(bits));
 }
 
-Status TensorList::add_name(std::string_view name) {
+Status TensorList::add_name(const std::string &name) {
     if (name.find('\0') != name.npos || utf8_prefix(name) != name.size()) {
-        return fail(VIA_ERROR_FORMAT, "a tensor's name is '%.*s'; expected UTF-8 without NUL",
-                    static_cast<int>(std::min<size_t>(name.size(), 80)), name.data());
+        return fail(VIA_ERROR_FORMAT, "a tensor's name is '%.80s'; expected UTF-8 without NUL", name.c_str());
     }
-    return names_.emplace(name).second ? VIA_OK
-                                       : fail(VIA_ERROR_FORMAT, "tensor '%.*s' occurs twice; expected each name once",
-                                              static_cast<int>(std::min<size_t>(name.size(), 80)), name.data());
+    return names_.insert(name).second
+               ? VIA_OK
+               : fail(VIA_ERROR_FORMAT, "tensor '%.80s' occurs twice; expected each name once", name.c_str());
 }
 
 Status TensorList::check_bytes(const ArchiveTensor &tensor) {

@@ -51,7 +51,7 @@ public:
     std::vector<ArchiveText> &texts() { return texts_; }
 
 private:
-    VIA_NODISCARD Status add_name(std::string_view name);
+    VIA_NODISCARD Status add_name(const std::string &name);
     VIA_NODISCARD static Status check_bytes(const ArchiveTensor &tensor);
 
     std::set<std::string, std::less<>> names_;

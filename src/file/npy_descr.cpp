@@ -108,8 +108,7 @@ constexpr FieldKind kFieldKinds[] = {
 };
 
 const FieldKind *kind_of(char letter) {
-    const auto *found = std::find_if(std::begin(kFieldKinds), std::end(kFieldKinds),
-                                     [&](const FieldKind &kind) { return kind.letter == letter; });
+    const auto *found = std::ranges::find(kFieldKinds, letter, &FieldKind::letter);
     return found != std::end(kFieldKinds) ? found : nullptr;
 }
 

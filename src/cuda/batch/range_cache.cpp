@@ -25,8 +25,7 @@ bool RangeCache::ask(CUdeviceptr address, Range *out_range) const {
 
 // Returns nullptr if the driver does not know the memory, or has it at another address on the device.
 const RangeCache::Range *RangeCache::find(CUdeviceptr address) {
-    const Range *known = std::find_if(std::begin(ranges_), std::end(ranges_),
-                                      [=](const Range &range) { return range.contains(address); });
+    const Range *known = std::ranges::find_if(ranges_, [=](const Range &range) { return range.contains(address); });
     if (known != std::end(ranges_)) {
         return known;
     }
