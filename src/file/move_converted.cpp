@@ -21,16 +21,16 @@ public:
     int64_t file_bytes(int64_t elements) const { return elements * conversion_.file_item; }
 
     // Reads elements of the file, and converts them for the array.
-    Status read(const ElementConversion &elements, int64_t first, int64_t count) {
+    Status read(int64_t first, int64_t count) {
         return read_parts(first, count, [&](const ElementLoops &loops, int64_t at, int64_t some) {
-            convert_part(loops, elements, at, some);
+            convert_part(loops, conversion_.plan.elements(), at, some);
         });
     }
 
     // Converts elements of the array, and writes them to the file.
-    Status write(const ElementConversion &elements, int64_t first, int64_t count) {
+    Status write(int64_t first, int64_t count) {
         return write_parts(first, count, [&](const ElementLoops &loops, int64_t at, int64_t some) {
-            convert_part(loops, elements, at, some);
+            convert_part(loops, conversion_.plan.elements(), at, some);
         });
     }
 
@@ -137,12 +137,10 @@ Status move_converted(const RangeTransfer &transfer, ExtentIo &extent_io, int32_
         return move_to_or_from_device(transfer, elements, workers, out_fence);
     }
     const TransferConversion &conversion = *transfer.conversion;
-    const ElementConversion &conversions = conversion.plan.elements();
     // Progress counts the bytes of the array.
     const auto move = [&](int64_t first, int64_t count, int64_t *out_nbytes) {
         *out_nbytes = count * conversion.array_item;
-        return transfer.is_read() ? elements.read(conversions, first, count)
-                                  : elements.write(conversions, first, count);
+        return transfer.is_read() ? elements.read(first, count) : elements.write(first, count);
     };
     // Chunks end at borders of blocks in the file.
     const int64_t each = std::max<int64_t>(extent_io.piece_bytes() / conversion.file_item, 1);
