@@ -19,15 +19,10 @@ Status hold_both(const ResolvedStream &stream, via_array *dst, via_array *src) {
     return src == nullptr || src->storage == dst->storage ? VIA_OK : hold_in_graph(stream, src->storage);
 }
 
-Status mark_both(const ResolvedStream &stream, via_array *dst, via_array *src) {
-    UniqueFence fence;
-    VIA_TRY(record_fence(stream, fence.out()));
-    return set_last_copy(dst, {src}, fence.get());
-}
-
 bool is_marked(const ResolvedStream &stream, via_array *dst, via_array *src) {
     const CallbackScope quiet;  // reports no failure
-    return mark_both(stream, dst, src) == VIA_OK;
+    UniqueFence fence;
+    return record_fence(stream, fence.out()) == VIA_OK && set_last_copy(dst, {src}, fence.get()) == VIA_OK;
 }
 
 // Notes the work of the stream so far on the storage. In a capture the graph holds the storage instead.
