@@ -105,13 +105,9 @@ bool loads_kernels(int32_t device_id) {
 
 Status need(const char *what) { return need_driver(what); }
 
-bool is_in_use() { return driver_is_in_use(); }
-
-bool was_started() { return driver_is_in_use() || is_forked_child(); }
+bool was_started() { return is_in_use() || is_forked_child(); }
 
 int32_t device_count() { return driver_is_usable(true) ? driver().device_count : 0; }
-
-const char *why_none() { return why_no_driver(); }
 
 Status check_device(const char *argument, int32_t device_type, int32_t device_id) {
     if (!driver_is_usable(true)) [[unlikely]] {

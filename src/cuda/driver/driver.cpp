@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "core/diagnostics/log.hpp"
+#include "cuda/device.hpp"
 
 namespace via::cuda {
 namespace {
@@ -241,14 +242,16 @@ bool driver_is_usable(bool load_now) {
     return now == kUsable && !is_forked_child();
 }
 
-bool driver_is_in_use() {
+// Loads the driver only if the process has initialised it already: that takes a tenth of a second, and CUDA away from
+// later forked children.
+bool is_in_use() {
     if (state.load(std::memory_order_acquire) == kUntried && !somebody_uses_driver()) {
         return false;
     }
     return driver_is_usable(true);
 }
 
-const char *why_no_driver() {
+const char *why_none() {
     if (driver_is_usable(true)) {
         return "";
     }

@@ -30,13 +30,6 @@ VIA_NODISCARD Status need_driver(const char *what);
 // to inspect.
 bool driver_is_usable(bool load);
 
-// Returns whether the driver can be asked about an address. Loads it only if the process has initialised it already:
-// that takes a tenth of a second, and CUDA away from later forked children.
-bool driver_is_in_use();
-
-// Returns why the driver cannot be used, or "". The text is static.
-const char *why_no_driver();
-
 // Returns true in a child of a process that had used the driver before it forked. No function of the driver may be
 // called there.
 bool is_forked_child();

@@ -4,6 +4,7 @@
 
 #include "core/array/device_type.hpp"
 #include "core/system/address_probe.hpp"
+#include "cuda/device.hpp"
 #include "cuda/driver/context.hpp"
 
 namespace via::cuda {
@@ -208,7 +209,7 @@ Status check_access(const char *argument, via_array *array, CUdeviceptr at) {
 
 // Leaves the answer unknown for an address that can be nobody's, and where nobody uses the driver.
 CUresult ask_if_in_use(const void *address, Answer *out_answer) {
-    const CUresult result = driver_is_in_use() ? ask(address, out_answer) : CUDA_SUCCESS;
+    const CUresult result = is_in_use() ? ask(address, out_answer) : CUDA_SUCCESS;
     if (result != CUDA_ERROR_INVALID_VALUE) [[likely]] {
         return result;
     }
@@ -250,7 +251,7 @@ Status query_pointer_kind(const void *address, PointerAttributes *out_attributes
                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void *values[] = {&type, &managed, &ordinal};
     *out_attributes = {};
-    if (!driver_is_in_use()) {
+    if (!is_in_use()) {
         return VIA_OK;
     }
     VIA_TRY_CUDA(cuPointerGetAttributes(std::size(names), names, values, number_of(address)));
