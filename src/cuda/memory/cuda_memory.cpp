@@ -156,10 +156,6 @@ void forget_block(Block *block) {
     delete block;
 }
 
-void end_block(Block *block);
-
-void end_block_on_executor(Job *job) { end_block(reinterpret_cast<Block *>(job)); }
-
 // A release never touches the thread's last error.
 void end_block(Block *block) {
     const CallbackScope scope;
@@ -167,10 +163,8 @@ void end_block(Block *block) {
     if (!freeable || free_block(*block) == Freed::Done) {
         return forget_block(block);
     }
-    block->job = {end_block_on_executor, nullptr};
-    if (execute(&block->job) != VIA_OK) {
-        return;  // the memory stays, and is counted as what it is: allocated
-    }
+    block->job = {[](Job *job) { end_block(reinterpret_cast<Block *>(job)); }, nullptr};
+    (void)!execute(&block->job);  // on failure the memory stays, and is counted as what it is: allocated
 }
 
 void run_deleter(const Deleter &deleter) { end_block(static_cast<Block *>(deleter.context)); }

@@ -67,10 +67,6 @@ bool close_now(const OpenedMemory &opened) {
            driver().cuIpcCloseMemHandle(opened.address) != CUDA_ERROR_NOT_PERMITTED;
 }
 
-void end_opened(OpenedMemory *opened);
-
-void end_on_executor(Job *job) { end_opened(reinterpret_cast<OpenedMemory *>(job)); }
-
 // A release never touches the thread's last error.
 void end_opened(OpenedMemory *opened) {
     const CallbackScope scope;
@@ -79,10 +75,8 @@ void end_opened(OpenedMemory *opened) {
         delete opened;
         return;
     }
-    opened->job = {end_on_executor, nullptr};
-    if (execute(&opened->job) != VIA_OK) {
-        return;  // it stays mapped
-    }
+    opened->job = {[](Job *job) { end_opened(reinterpret_cast<OpenedMemory *>(job)); }, nullptr};
+    (void)!execute(&opened->job);  // on failure it stays mapped
 }
 
 Status map_memory(const SharedMemory &memory, OpenedMemory *opened, int32_t device_id) {
