@@ -351,14 +351,13 @@ Status make_handle(const char *path, const via_file_options &options, UniqueFile
     return VIA_OK;
 }
 
-bool ends_with_npy(std::string_view path) { return path.ends_with(".npy"); }
-
 // Plans the header of the file to be created, and writes its text to `out_text`.
 Status plan_content(const char *path, const FileContent &content, int32_t file_format, via_file *file,
                     char (&out_text)[kNpyMostWritten]) {
     int64_t size = 0;
     VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
-    file->is_npy = file_format == VIA_FORMAT_NPY || (file_format == VIA_FORMAT_AUTO && ends_with_npy(path));
+    file->is_npy =
+        file_format == VIA_FORMAT_NPY || (file_format == VIA_FORMAT_AUTO && std::string_view(path).ends_with(".npy"));
     const int64_t nbytes = dense_bytes(size, dtype_bits(content.dtype));
     if (file->is_npy) {
         file->header.dtype = content.dtype;
