@@ -69,20 +69,13 @@ Status OpenFile::adopt(int descriptor, const char *path, OpenFile **out_file) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an open file");
     }
     file->descriptor_ = descriptor;
-    if (const Status status = file->prepare(path); status != VIA_OK) {
+    file->path_ = strdup(path);
+    file->maps_ = new (std::nothrow) MapCount;
+    if (file->path_ == nullptr || file->maps_ == nullptr) {
         file->release();
-        return status;
-    }
-    *out_file = file;
-    return VIA_OK;
-}
-
-Status OpenFile::prepare(const char *path) {
-    path_ = strdup(path);
-    maps_ = new (std::nothrow) MapCount;
-    if (path_ == nullptr || maps_ == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an open file");
     }
+    *out_file = file;
     return VIA_OK;
 }
 

@@ -93,7 +93,6 @@ private:
     OpenFile() = default;
     ~OpenFile();
     static constexpr int kUnopened = -2;
-    VIA_NODISCARD Status prepare(const char *path);
     int open_again(int flags) const;
     int open_direct();
 
