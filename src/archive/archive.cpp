@@ -267,11 +267,10 @@ void release_archive(via_archive *archive) {
     }
 }
 
-Status find_tensor(via_archive *archive, std::string_view name, int64_t *out_number) {
+Status find_tensor(via_archive *archive, const char *name, int64_t *out_number) {
     const auto found = archive->numbers.find(name);
     if (found == archive->numbers.end()) {
-        return fail(VIA_ERROR_INDEX, "name is '%.*s'; expected the name of a tensor of the archive",
-                    static_cast<int>(std::min<size_t>(name.size(), 200)), name.data());
+        return fail(VIA_ERROR_INDEX, "name is '%.200s'; expected the name of a tensor of the archive", name);
     }
     *out_number = found->second;
     return VIA_OK;
@@ -441,13 +440,12 @@ Status stamp_of(OpenFile *open, FileStamp *out_stamp) {
     return VIA_OK;
 }
 
-Status name_part(const char *what, std::string_view name, Status status) {
+Status name_part(const char *what, const std::string &name, Status status) {
     if (status == VIA_OK) {
         return VIA_OK;
     }
     char prefix[100];
-    (void)std::snprintf(prefix, sizeof prefix, "%s '%.*s'", what, static_cast<int>(std::min<size_t>(name.size(), 80)),
-                        name.data());
+    (void)std::snprintf(prefix, sizeof prefix, "%s '%.80s'", what, name.c_str());
     return name_path(prefix, status);
 }
 

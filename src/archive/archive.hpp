@@ -119,7 +119,7 @@ VIA_NODISCARD Status add_to_archive(via_archive *archive, const char *path);
 void release_archive(via_archive *archive);
 using UniqueArchive = UniqueHandle<via_archive, release_archive>;
 
-VIA_NODISCARD Status find_tensor(via_archive *archive, std::string_view name, int64_t *out_number);
+VIA_NODISCARD Status find_tensor(via_archive *archive, const char *name, int64_t *out_number);
 
 // Returns nullptr for a number out of range.
 const ArchiveTensor *tensor_at(via_archive *archive, int64_t number);
@@ -148,8 +148,8 @@ VIA_NODISCARD Status check_buffer(via_archive *archive, via_array *buffer);
 VIA_NODISCARD Status stamp_of(OpenFile *open, FileStamp *out_stamp);
 
 // Prefixes the text of a failure with "what 'name': ".
-VIA_NODISCARD Status name_part(const char *what, std::string_view name, Status status);
-VIA_NODISCARD inline Status name_tensor(std::string_view name, Status status) {
+VIA_NODISCARD Status name_part(const char *what, const std::string &name, Status status);
+VIA_NODISCARD inline Status name_tensor(const std::string &name, Status status) {
     return name_part("tensor", name, status);
 }
 
