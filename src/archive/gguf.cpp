@@ -24,7 +24,7 @@ constexpr std::string_view kAlignmentName = "general.alignment";
 // The element types, with the elements and the bytes of a block. Left out are types that no file stores.
 constexpr struct TensorType {
     uint32_t number;
-    std::string_view name;
+    const char *name;
     int32_t dtype;
     int64_t elements;
     int64_t bytes;
@@ -316,7 +316,7 @@ private:
         const int64_t row = tensor->shape.empty() ? 1 : tensor->shape.back();
         if (row % type->elements != 0) {
             return fail(VIA_ERROR_FORMAT, "a row has %lld elements of %s; expected whole blocks of %lld",
-                        as_printed(row), type->name.data(), as_printed(type->elements));
+                        as_printed(row), type->name, as_printed(type->elements));
         }
         tensor->block_bytes = type->bytes;
         return multiply(row / type->elements, type->bytes, &tensor->shape.back())

@@ -355,6 +355,7 @@ Status read_npz(OpenFile *open, TensorList *out_list) {
     std::vector<EntrySpan> spans;
     int64_t end = 0;
     VIA_TRY(list_zip(open, &entries, &end));
+    spans.reserve(entries.size());
     for (const ZipEntry &entry : entries) {
         spans.push_back({entry.begin, entry.offset + entry.nbytes, entry.name});
     }

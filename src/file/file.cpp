@@ -338,10 +338,12 @@ Status read_header(via_file *file, int32_t file_format) {
 Status make_handle(const char *path, const via_file_options &options, UniqueFile *out_file) {
     VIA_TRY(check_file_options(options));
     out_file->reset(new (std::nothrow) via_file);
-    if (out_file->get() == nullptr || (out_file->get()->path = strdup(path)) == nullptr) {
+    char *kept = out_file->get() != nullptr ? strdup(path) : nullptr;
+    if (kept == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_file));
     }
     via_file &file = *out_file->get();
+    file.path = kept;
     file.mode = options.mode;
     file.page_cache = options.page_cache;
     file.as_bytes = options.as_bytes != 0;

@@ -12,7 +12,7 @@ namespace via {
 // the key would wait for that thread.
 class ThreadExit {
 public:
-    constexpr explicit ThreadExit(void (*at_exit)(void *value)) : at_exit_(at_exit) {}
+    constexpr explicit ThreadExit(void (*at_exit)(void *value)) noexcept : at_exit_(at_exit) {}
 
     // Arranges that at_exit(value) is called when the calling thread ends; false if there is no key for it.
     bool defer(void *value) {
