@@ -188,9 +188,22 @@ void stores_to_another_device_begin_at_sectors(void **) {
     via::cuda::find_shape(Loops(2, {{11, 2, 3015822}, {542, 22, 2}, {100, 11924, 1086}}).transfer, &shape);
     shape.far_side = FarSide::Dst;
     via::cuda::plan_elements(shape, &plan);
-    assert_int_equal(plan.params.elements.count, 11 * 542 * 100);
+    constexpr int64_t kPart = 11 * 542 * 32;  // 25 indices of the outermost axis would be a quarter
+    static_assert(2 * kPart % 32 == 0);
+    assert_int_equal(plan.params.elements.count, kPart);
+    assert_int_equal(plan.params.elements.each, 4);
+    assert_int_equal(plan.blocks, via::divide_up(kPart, 256));
+}
+
+// Large elements are enough of a load for each thread.
+void threads_store_one_large_element_each_on_another_device(void **) {
+    Shape shape;
+    KernelPlan plan;
+    via::cuda::find_shape(transpose(542, 1100, 4).transfer, &shape);
+    shape.far_side = FarSide::Dst;
+    via::cuda::plan_elements(shape, &plan);
+    assert_int_equal(plan.params.elements.count, 542 * 1100);
     assert_int_equal(plan.params.elements.each, 1);
-    assert_int_equal(plan.blocks, via::divide_up(11 * 542 * 100, 256));
 }
 
 // Boxes are compared by what their stores take across the link, and a warp stores a long run by lines.
@@ -460,7 +473,7 @@ void rows_that_begin_anywhere_are_not_stored_by_sixteens_on_another_device(void 
     const Loops rows(362, {{128, 362, 364}, {2894, 128 * 362, 129 * 364}});
     assert_true(recalled(rows).route == KernelRoute::Rows);
     const KernelPlan across = recalled(rows, FarSide::Dst);
-    assert_plan(across, KernelRoute::Box, Id::via_box_2, 2);
+    assert_plan(across, KernelRoute::Elements, Id::via_elements_2, 2);
     assert_true(recalled(rows).route == KernelRoute::Rows);
     const Loops aligned(4096, {{3000, 4096, 8192}});
     assert_true(recalled(aligned, FarSide::Dst).route == recalled(aligned).route);
@@ -489,6 +502,7 @@ int main() {
         cmocka_unit_test(large_elements_are_tiled_where_steps_keep_to_lines),
         cmocka_unit_test(threads_walk_where_src_moves_least),
         cmocka_unit_test(stores_to_another_device_begin_at_sectors),
+        cmocka_unit_test(threads_store_one_large_element_each_on_another_device),
         cmocka_unit_test(boxes_are_chosen_by_what_they_store_to_another_device),
         cmocka_unit_test(threads_number_a_part_of_an_axis),
         cmocka_unit_test(threads_number_rows_that_fill_blocks_together),

@@ -146,14 +146,15 @@ private:
     int64_t Axis::*const step_;
 };
 
-// Returns the sectors that a warp stores. A request takes as long as two and a half at least.
-double stored_by_warp(const Shape &shape, Touched *dst) {
-    constexpr double kLeast = 2.45;
+// Returns the sectors that a warp stores. A request takes as long as one and a third at least, and longer where threads
+// wait for one small element each.
+double stored_by_warp(const Shape &shape, const ElementsWalk &walk, Touched *dst) {
+    const double least = walk.each == 1 && shape.element < 4 ? 2.6 : 1.35;
     int64_t period = 0;
     const double sectors = adjacent_in_dst(shape, &period) == shape.nbytes
                                ? static_cast<double>(kElementsOfWarp) * shape.element / kSectorBytes
                                : dst->per_element(kElementsOfWarp, 1, kSectorBytes) * kElementsOfWarp;
-    return std::max(sectors, kLeast);
+    return std::max(sectors, least);
 }
 
 }  // namespace
@@ -189,7 +190,7 @@ double cost_of_elements(const Shape &shape, const ElementsWalk &walk) {
     if (shape.far_side == FarSide::None) {
         return within;
     }
-    const double sectors_stored = count * stored_by_warp(shape, &dst) / kElementsOfWarp;
+    const double sectors_stored = count * stored_by_warp(shape, walk, &dst) / kElementsOfWarp;
     return std::max(within, cost_of_crossing(shape, sectors_stored, count * sectors));
 }
 
@@ -207,11 +208,15 @@ double ends_of_run(const Shape &shape, const KernelPlan &plan) {
     return elements == 1 ? 0 : in_tiles ? 1 : elements;
 }
 
-// Returns the requests for both ends of a whole run that tiles store. Those of small elements are stored in parts of 1,
-// 2, 4 and 8 bytes.
-double parts_of_run(const Shape &shape, const KernelPlan &plan) {
-    const bool has_parts = shape.far_side == FarSide::Dst && plan.route == KernelRoute::Tiles && plan.element < 4;
-    return has_parts ? 4.0 / plan.element : 0;
+// Returns the requests for both ends of whole runs that tiles store, for a sector. Those of small elements are stored
+// in parts of 1, 2, 4 and 8 bytes, unless rows are joined.
+double parts_of_runs(const Shape &shape, const KernelPlan &plan) {
+    const bool of_tiles = shape.far_side == FarSide::Dst && plan.route == KernelRoute::Tiles;
+    if (!of_tiles || plan.element >= 4 || plan.params.tile.joined.divisor != 0) {
+        return 0;
+    }
+    const double run = static_cast<double>(plan.params.tile.a.count) * plan.element;
+    return 4.0 / plan.element * kSectorBytes / run;
 }
 
 // Returns the length of the runs on the far side.
@@ -244,9 +249,8 @@ double cost_across_link(const Shape &shape, const KernelPlan &plan) {
     if (shape.far_side == FarSide::None || is_counted) {
         return plan.cost;
     }
-    const double run = static_cast<double>(shape.axes[0].extent) * shape.element;
     const double each = 1 + ends_of_run(shape, plan) * kSectorBytes / static_cast<double>(bytes_of_run(shape, plan)) +
-                        parts_of_run(shape, plan) * kSectorBytes / run;
+                        parts_of_runs(shape, plan);
     const double sectors = static_cast<double>(shape.nbytes) / kSectorBytes * each;
     constexpr double kByTiles = 1.2;  // which have few loads under way
     const double waits = plan.route == KernelRoute::Tiles ? kByTiles : 1;

@@ -69,7 +69,7 @@ double requests_of_sector(const BoxTile &box) { return box.params.dense ? 1 : 1 
 // Returns how long blocks wait for a tile across a link before they store it.
 double wait_of(FarSide side) {
     constexpr double kPulled = 8;
-    constexpr double kPushed = 1;
+    constexpr double kPushed = 7;
     switch (side) {
         case FarSide::Src:
             return kPulled;

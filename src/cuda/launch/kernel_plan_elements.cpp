@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
+#include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/kernel_cost.hpp"
 
 namespace via::cuda {
@@ -92,10 +94,17 @@ void number_part(const Shape &shape, int64_t most, ElementsWalk *walk) {
     number_up_to(walk->axis, walk);
 }
 
-// Numbers all elements, so that what blocks store begins and ends at whole sectors of a dense dst.
+// Numbers all elements of a part of the outermost axis, and walks from part to part. What blocks store then begins and
+// ends at whole sectors of a dense dst, and threads have several loads of small elements under way.
 void number_all(const Shape &shape, ElementsWalk *walk) {
+    constexpr int64_t kEachOfSmall = 4;
     const int32_t last = shape.ndim - 1;
-    *walk = {last, shape.axes[last].extent, 1, true, 0, {}, shape.nbytes / shape.element};
+    const int64_t extent = shape.axes[last].extent;
+    const int64_t inner = shape.nbytes / shape.element / extent;
+    const int64_t whole = kSectorBytes / std::gcd(kSectorBytes, inner * shape.element);  // indices, of whole sectors
+    const int64_t part = round_up(divide_up(extent, shape.element < 4 ? kEachOfSmall : 1), whole);
+    const int64_t unit = std::min(extent, part);
+    *walk = {last, unit, divide_up(extent, unit), true, 0, {}, inner * unit};
     number_up_to(last, walk);
 }
 
