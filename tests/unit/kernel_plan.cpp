@@ -227,6 +227,36 @@ void boxes_are_chosen_by_what_they_store_to_another_device(void **) {
     }
 }
 
+// Memory reads a sector before it writes a part of it: all sectors that runs of less than one touch, and those at the
+// ends of longer ones, unless these keep to whole sectors. Caches complete those of small copies.
+void sectors_that_are_stored_in_part_are_filled(void **) {
+    const auto filled = [](int64_t run, int64_t count, int64_t step) {
+        Shape shape;
+        via::cuda::find_shape(Loops(run, {{count, step, 2 * run}}).transfer, &shape);
+        return static_cast<int64_t>(via::cuda::filled_sectors(shape));
+    };
+    constexpr int64_t kMany = 1 << 24;
+    assert_int_equal(filled(4, kMany, 4), 0);
+    assert_int_equal(filled(4, kMany, 8), kMany * 8 / 32);
+    assert_int_equal(filled(4, kMany, 64), kMany * 35 / 32);
+    assert_int_equal(filled(512, kMany, 520), 2 * kMany);
+    assert_int_equal(filled(512, kMany, 544), 0);
+    assert_int_equal(filled(4, 1 << 18, 8), 0);
+}
+
+// A walk is counted by the units that its runs lie in, with what precedes the first and follows the last.
+void regions_merge_what_lies_within_a_unit(void **) {
+    via::cuda::Region rows;
+    rows.add(10, 4);
+    rows.add(3, -4096);
+    rows.add(5, 0);
+    assert_true(rows.count_units(4, 4, 32) == 3 * (40 + 32 - 4) / 32.0);
+    assert_true(rows.count_units(4, 32, 32) == 3 * 40 / 32.0);
+    via::cuda::Region strided;
+    strided.add(100, 16);
+    assert_true(strided.count_units(4, 4, 32) == (4 + 99 * 16 + 28) / 32.0);
+}
+
 // Whatever the planners are, the copy is done by the plan that is estimated to take the least time.
 void the_plan_with_the_least_cost_is_chosen(void **) {
     const Loops copies[] = {transpose(4096, 2048, 4), transpose(4095, 2049, 2), Loops(1000, {{5000, 1000, 1111}}),
@@ -501,6 +531,8 @@ int main() {
         cmocka_unit_test(small_transposes_are_tiled_where_elements_take_long),
         cmocka_unit_test(large_elements_are_tiled_where_steps_keep_to_lines),
         cmocka_unit_test(threads_walk_where_src_moves_least),
+        cmocka_unit_test(sectors_that_are_stored_in_part_are_filled),
+        cmocka_unit_test(regions_merge_what_lies_within_a_unit),
         cmocka_unit_test(stores_to_another_device_begin_at_sectors),
         cmocka_unit_test(threads_store_one_large_element_each_on_another_device),
         cmocka_unit_test(boxes_are_chosen_by_what_they_store_to_another_device),

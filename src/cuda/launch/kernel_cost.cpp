@@ -18,15 +18,19 @@ double past_caches(const Shape &shape) {
     return std::clamp((static_cast<double>(shape.nbytes) - kSmall) / (kLarge - kSmall), 0.0, 1.0);
 }
 
-// Returns how many bytes are adjacent in dst. `out_period` receives the distance from one such run to the next.
-int64_t adjacent_in_dst(const Shape &shape, int64_t *out_period) {
-    int64_t adjacent = shape.element;
+// Runs of adjacent bytes.
+struct Runs {
+    int64_t nbytes;  // of each
+    int64_t step;    // from one to the next
+};
+
+Runs find_dst_runs(const Shape &shape) {
+    int64_t nbytes = shape.element;
     int32_t i = 0;
-    for (; i < shape.ndim && shape.axes[i].dst_step == adjacent; ++i) {
-        adjacent *= shape.axes[i].extent;
+    for (; i < shape.ndim && shape.axes[i].dst_step == nbytes; ++i) {
+        nbytes *= shape.axes[i].extent;
     }
-    *out_period = i < shape.ndim ? shape.axes[i].dst_step : adjacent;
-    return adjacent;
+    return {nbytes, i < shape.ndim ? shape.axes[i].dst_step : nbytes};
 }
 
 }  // namespace
@@ -87,14 +91,14 @@ double memory_share(const Shape &shape) {
 }
 
 double filled_sectors(const Shape &shape) {
-    int64_t period = 0;
-    const int64_t run = adjacent_in_dst(shape, &period);
-    if (run == shape.nbytes || (run % kSectorBytes == 0 && !begins_anywhere(shape, run))) {
+    const Runs runs = find_dst_runs(shape);
+    const int64_t nbytes = runs.nbytes;
+    if (nbytes == shape.nbytes || (nbytes % kSectorBytes == 0 && !begins_anywhere(shape, nbytes))) {
         return 0;
     }
-    const double runs = static_cast<double>(shape.nbytes) / static_cast<double>(run);
-    const double touched = static_cast<double>(std::min(run + kSectorBytes - 1, period)) / kSectorBytes;
-    return runs * std::min(2.0, touched) * past_caches(shape);
+    const double count = static_cast<double>(shape.nbytes) / static_cast<double>(nbytes);
+    const double touched = static_cast<double>(std::min(nbytes + kSectorBytes - 1, runs.step)) / kSectorBytes;
+    return count * std::min(2.0, touched) * past_caches(shape);
 }
 
 double cost_of_blocks(const Shape &shape, uint32_t blocks, double read, const KernelRates &rates) {
@@ -150,8 +154,7 @@ private:
 // wait for one small element each.
 double stored_by_warp(const Shape &shape, const ElementsWalk &walk, Touched *dst) {
     const double least = walk.each == 1 && shape.element < 4 ? 2.6 : 1.35;
-    int64_t period = 0;
-    const double sectors = adjacent_in_dst(shape, &period) == shape.nbytes
+    const double sectors = find_dst_runs(shape).nbytes == shape.nbytes
                                ? static_cast<double>(kElementsOfWarp) * shape.element / kSectorBytes
                                : dst->per_element(kElementsOfWarp, 1, kSectorBytes) * kElementsOfWarp;
     return std::max(sectors, least);
