@@ -314,9 +314,8 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
     if (!cuda::can_stage_io(plan.transfer, &staged)) {
         return bounce(0, device_place_, task);
     }
-    return cuda::transfer_io(
-        {&plan.transfer, this, workers(), segments_.empty() ? 0 : segments_[0].offset % kBorder, task, staged},
-        out_fence);
+    const int64_t phase = segments_.empty() ? 0 : segments_[0].offset % kBorder;
+    return cuda::transfer_io(plan.transfer, staged, {this, workers(), 0, phase}, task, out_fence);
 }
 
 // What a device converts, as the file has it: the tensors one after the other, each from a multiple of 64 bytes on.

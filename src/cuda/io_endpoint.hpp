@@ -19,23 +19,21 @@ protected:
     ~IoEndpoint() = default;
 };
 
-struct IoTransfer {
-    // The copy between a device and the host that this replaces. The host's address stands for byte 0 of the endpoint
-    // and is never touched.
-    const Transfer *transfer;
-    IoEndpoint *io;
-    int32_t workers;  // as many as keep busy what is outside
-    int64_t phase;    // bytes from a border outside to byte 0: chunks and pieces end at such borders
-    via_task *task;   // for progress and cancellation; may be nullptr
-    StagedPlan plan;
+// What workers read or write in place of the host's memory, whose address then only numbers its bytes.
+struct IoPart {
+    IoEndpoint *endpoint = nullptr;  // nullptr: the host's memory
+    int32_t workers = 0;             // as many as keep busy what is outside
+    int64_t offset = 0;              // of the first byte in the endpoint
+    int64_t phase = 0;  // bytes from a border outside to the first one: chunks and pieces end at such borders
 };
 
 // Returns whether the ring serves, and makes it. Otherwise the bytes go through host memory.
 bool can_stage_io(const Transfer &transfer, StagedPlan *out_plan);
 
 // Transfers. All fences that it depends on must be complete; arrays are neither waited for nor tracked. Towards the
-// device it may store a retained fence of its end in *out_fence; nullptr: it is done. Errors: those of the endpoint,
-// VIA_ERROR_CUDA, VIA_ERROR_CANCELLED.
-VIA_NODISCARD Status transfer_io(const IoTransfer &transfer, Fence **out_fence);
+// device it may store a retained fence of its end in *out_fence; nullptr: it is done. Progress and cancellation go
+// through `task`, which may be nullptr. Errors: those of the endpoint, VIA_ERROR_CUDA, VIA_ERROR_CANCELLED.
+VIA_NODISCARD Status transfer_io(const Transfer &transfer, const StagedPlan &plan, const IoPart &io, via_task *task,
+                                 Fence **out_fence);
 
 }  // namespace via::cuda

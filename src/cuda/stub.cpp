@@ -153,7 +153,9 @@ Status transfer_for_task(const Transfer &, const TransferPlan &, via_task *, Fen
 bool is_immediate(const Transfer &, const TransferPlan &) { return false; }
 ItemsRoute items_route(const Transfer &) { return ItemsRoute::Kernel; }
 bool can_stage_io(const Transfer &, StagedPlan *) { return false; }
-Status transfer_io(const IoTransfer &, Fence **) { return need("this transfer"); }
+Status transfer_io(const Transfer &, const StagedPlan &, const IoPart &, via_task *, Fence **) {
+    return need("this transfer");
+}
 Status stream_fence(via_stream *, int32_t, Fence **) { return need("a stream"); }
 Status await_stream(via_stream *, bool *) { return need("a stream"); }
 Status is_capturing(via_stream *, int32_t, bool *) { return need("a stream"); }

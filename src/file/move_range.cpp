@@ -50,7 +50,7 @@ Status move_device_range(const RangeTransfer &transfer, ExtentIo &extent_io, int
     VIA_TRY(plan_range(transfer, dense.get(), &plan));
     if (cuda::can_stage_io(plan.transfer, &staged)) {
         const int64_t phase = extent_io.bytes_from_border(0) % kBorder;
-        return cuda::transfer_io({&plan.transfer, &extent_io, workers, phase, transfer.task, staged}, out_fence);
+        return cuda::transfer_io(plan.transfer, staged, {&extent_io, workers, 0, phase}, transfer.task, out_fence);
     }
     return bounce_slabs(transfer.array, transfer.direction, [&](char *memory, int64_t offset, int64_t nbytes) {
         return move_adjacent(extent_io, transfer.direction, offset, memory, nbytes,

@@ -149,9 +149,7 @@ Status convert_joined(const JoinedConversion &joined, bool *out_done, Fence **ou
         return VIA_OK;
     }
     JoinedParts parts(joined, reached);
-    StagedCopy copy = staged_copy(dense, plan, joined.task);
-    copy.io = joined.io;
-    copy.io_workers = joined.workers;
+    StagedCopy copy = staged_copy(dense, plan, joined.task, {joined.io, joined.workers});
     copy.device_part = &parts;
     return run_staged(copy, out_fence);
 }

@@ -95,11 +95,7 @@ private:
     }
 
     StagedCopy staged(const Transfer &dense, const StagedPlan &plan, const Part &part, via_task *task) const {
-        StagedCopy copy = staged_copy(dense, plan, task);
-        copy.io = items_.host();
-        copy.io_offset = part.offset;
-        copy.io_workers = items_.workers();
-        return copy;
+        return staged_copy(dense, plan, task, {items_.host(), items_.workers(), part.offset});
     }
 
     // Brings packed bytes across the link, after the stream's work and before what follows on it. This thread and the

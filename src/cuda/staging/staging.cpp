@@ -32,8 +32,8 @@ constexpr int64_t kLeastForTwoStreams = int64_t{256} << 10;
 constexpr int64_t kNewPagesFrom = int64_t{128} << 10;
 
 int32_t worker_count(const StagedCopy &copy, bool new_pages) {
-    if (copy.io != nullptr) {
-        return copy.io_workers;
+    if (copy.io.endpoint != nullptr) {
+        return copy.io.workers;
     }
     if (copy.strided != nullptr && !new_pages) {
         return worth_waking(*copy.strided, copy.plan, num_threads());
@@ -133,7 +133,7 @@ bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
 
 }  // namespace
 
-StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_task *task) {
+StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_task *task, const IoPart &io) {
     StagedCopy copy{};
     const bool to_device = is_to_device(transfer);
     copy.direction = to_device ? Direction::ToDevice : Direction::ToHost;
@@ -142,6 +142,7 @@ StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_tas
     copy.nbytes = transfer.nbytes;
     copy.device_id = to_device ? transfer.dst_side.device_id : transfer.src_side.device_id;
     copy.task = task;
+    copy.io = io;
     copy.plan = plan;
     copy.strided = transfer.ndim > 0 ? &transfer : nullptr;
     return copy;
@@ -232,12 +233,9 @@ bool can_stage_io(const Transfer &transfer, StagedPlan *out_plan) {
     return is_in_order(transfer, *out_plan) && has_ring(transfer.nbytes, device_id);
 }
 
-Status transfer_io(const IoTransfer &transfer, Fence **out_fence) {
-    StagedCopy copy = staged_copy(*transfer.transfer, transfer.plan, transfer.task);
-    copy.io = transfer.io;
-    copy.io_workers = transfer.workers;
-    copy.io_phase = transfer.phase;
-    return run_staged(copy, out_fence);
+Status transfer_io(const Transfer &transfer, const StagedPlan &plan, const IoPart &io, via_task *task,
+                   Fence **out_fence) {
+    return run_staged(staged_copy(transfer, plan, task, io), out_fence);
 }
 
 }  // namespace via::cuda

@@ -72,16 +72,12 @@ struct StagedCopy {
     via_task *task;                     // for progress and cancellation; may be nullptr
     const Transfer *strided = nullptr;  // the transfer, if its bytes are not adjacent
     StagedPlan plan = {};               // of the strided transfer
-    // Read and written by the workers instead of `host`, which then only numbers its bytes: io_endpoint.hpp.
-    IoEndpoint *io = nullptr;
-    int64_t io_offset = 0;  // of the first byte in the endpoint
-    int32_t io_workers = 0;
-    int64_t io_phase = 0;
+    IoPart io = {};                     // takes the place of `host`
     DevicePart *device_part = nullptr;  // takes the place of `device`
 };
 
 // Describes a transfer as a staged copy, which refers to it.
-StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_task *task);
+StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_task *task, const IoPart &io = {});
 
 // Returns whether staging is faster than the driver for such a copy. Makes no ring. `host`, if given, is the
 // destination on the host: staging pays much earlier for pages that are not there yet.

@@ -114,8 +114,8 @@ int64_t StagingEndpoints::progress(int64_t done) const {
 // Ends the first chunk at a border of the endpoint, so that all others end at one too.
 int64_t StagingEndpoints::chunk_length(int64_t offset) const {
     int64_t wanted = via::cuda::chunk_length(cut_, offset);
-    if (offset == 0 && copy_.io_phase > 0 && wanted > copy_.io_phase) {
-        wanted -= copy_.io_phase;
+    if (offset == 0 && copy_.io.phase > 0 && wanted > copy_.io.phase) {
+        wanted -= copy_.io.phase;
     }
     return is_strided() ? cut_slab(order_, offset, cut_.nbytes, wanted, cut_.slot_bytes).nbytes : wanted;
 }
@@ -141,7 +141,7 @@ int64_t StagingEndpoints::whole_piece(int64_t offset) const {
 
 Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes, Cache cache) const {
     if (is_io()) {
-        return copy_.io->read(slot, copy_.io_offset + offset, nbytes);
+        return copy_.io.endpoint->read(slot, copy_.io.offset + offset, nbytes);
     }
     if (is_adjacent_on_host()) {
         store_for_device(slot, host(offset), nbytes);
@@ -156,7 +156,7 @@ Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes, Cache 
 // Uses plain stores: the slot is in the last-level cache as a rule, and the caller reads the destination next.
 Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes) const {
     if (is_io()) {
-        return copy_.io->write(slot, copy_.io_offset + offset, nbytes);
+        return copy_.io.endpoint->write(slot, copy_.io.offset + offset, nbytes);
     }
     if (is_adjacent_on_host()) {
         std::memcpy(host(offset), slot, static_cast<size_t>(nbytes));

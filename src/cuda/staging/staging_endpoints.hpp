@@ -21,7 +21,7 @@ public:
     bool has_new_pages() const { return new_pages_; }
     // Asks whether the destination's pages are there yet. Pieces are cut accordingly.
     void find_new_pages();
-    bool is_io() const { return copy_.io != nullptr; }
+    bool is_io() const { return copy_.io.endpoint != nullptr; }
     // Returns whether the host's bytes can be read or written where they are.
     bool is_adjacent_on_host() const { return !is_io() && (!is_strided() || copy_.plan.adjacent_on_host); }
 
