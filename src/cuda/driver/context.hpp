@@ -33,6 +33,14 @@ private:
     std::atomic<int> known_{kUnknown};
 };
 
+// Returns an attribute of a device that never changes, asked for once.
+template <CUdevice_attribute kName>
+int fixed_attribute(int32_t device_id, int if_unknown) {
+    static DeviceFact facts[kMostDevices];
+    const auto ask = [&](int *value) { return driver().cuDeviceGetAttribute(value, kName, device_id); };
+    return facts[device_id].get(ask, if_unknown);
+}
+
 // Checks the number of a device; after need_driver. Errors: VIA_ERROR_DEVICE.
 VIA_NODISCARD Status find_device(int32_t device_id, CUdevice *out_device);
 

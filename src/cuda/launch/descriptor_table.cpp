@@ -30,11 +30,8 @@ int64_t size_for(int64_t nbytes) {
 // Refuses memory that has another address on the device.
 bool is_where_it_is(CUcontext context) {
     int32_t device_id = 0;
-    int same = 0;
     return device_of_context(context, &device_id) == VIA_OK &&
-           driver().cuDeviceGetAttribute(&same, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
-                                         device_id) == CUDA_SUCCESS &&
-           same != 0;
+           device_attribute(device_id, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) != 0;
 }
 
 }  // namespace

@@ -100,12 +100,8 @@ CUmemoryPool opened_pool_of(int32_t device_id, int32_t peer_id) {
 }  // namespace
 
 bool has_scratch(int32_t device_id) {
-    static DeviceFact facts[kMostDevices];
-    const auto ask = [&](int *there) {
-        return driver().cuDeviceGetAttribute(there, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device_id);
-    };
     return driver().cuMemAllocAsync != nullptr && driver().cuMemFreeAsync != nullptr &&
-           facts[device_id].get(ask, 0) != 0;
+           fixed_attribute<CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED>(device_id, 0) != 0;
 }
 
 Status Scratch::allocate(int64_t nbytes, const ResolvedStream &stream) {

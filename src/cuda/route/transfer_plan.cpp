@@ -5,7 +5,7 @@
 #include "core/system/address_probe.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/device.hpp"
-#include "cuda/driver/driver.hpp"
+#include "cuda/driver/context.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/memory/stream_scratch.hpp"
@@ -67,15 +67,7 @@ Status check_readable(const char *argument, const void *address, int64_t nbytes)
                 argument, address);
 }
 
-// Returns whether the device walks the host's page tables.
-bool walks_host_tables(int32_t device_id, bool if_unknown) {
-    static DeviceFact facts[kMostDevices];
-    const auto ask = [&](int *uses) {
-        return driver().cuDeviceGetAttribute(uses, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
-                                             device_id);
-    };
-    return facts[device_id].get(ask, if_unknown ? 1 : 0) != 0;
-}
+constexpr CUdevice_attribute kWalks = CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES;
 
 }  // namespace
 
@@ -99,9 +91,9 @@ Status find_raw_sides(Transfer *transfer) {
     return VIA_OK;
 }
 
-bool walks_host_page_tables(int32_t device_id) { return walks_host_tables(device_id, false); }
+bool walks_host_page_tables(int32_t device_id) { return fixed_attribute<kWalks>(device_id, 0) != 0; }
 
-bool uses_pageable_later(int32_t device_id) { return walks_host_tables(device_id, true); }
+bool uses_pageable_later(int32_t device_id) { return fixed_attribute<kWalks>(device_id, 1) != 0; }
 
 int32_t device_of_transfer(const Transfer &transfer) {
     if (devices_differ(transfer)) {
