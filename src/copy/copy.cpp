@@ -23,7 +23,7 @@ bool has_nothing_to_wait_for(via_array *dst, via_array *src, via_stream *stream)
 // memory next to it.
 Status copy_bytes_of_any_kind(CopyPlan *plan, via_stream *stream) {
     const Plan &loops = plan->loops;
-    plan->transfer = {loops.dst, loops.src, loops.run, {}, {}, nullptr, nullptr};
+    plan->transfer = {loops.dst, loops.src, loops.run, {}, {}};
     VIA_TRY(cuda::find_raw_sides(&plan->transfer));
     VIA_TRY(check_mutual_overlap(loops));
     plan->on_host = is_for_host(loops, plan->transfer);

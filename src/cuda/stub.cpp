@@ -132,7 +132,7 @@ Status join(via_stream *, Fence *) { return need("a stream"); }
 Status find_sides(Transfer *transfer) {
     for (Side *side : {&transfer->dst_side, &transfer->src_side}) {
         if (side->device_type == VIA_DEVICE_ANY) {
-            *side = Side{VIA_DEVICE_CPU, 0};
+            *side = kPageable;
         }
     }
     return VIA_OK;

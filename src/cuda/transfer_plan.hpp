@@ -35,8 +35,9 @@ struct Transfer {
     int64_t nbytes;  // more than 0
     Side dst_side;
     Side src_side;
-    via_array *dst_array;  // what is waited for, marked and held; nullptr, both of them, for raw memory
-    via_array *src_array;
+    // What is waited for, marked and held; nullptr, both of them, for raw memory.
+    via_array *dst_array = nullptr;
+    via_array *src_array = nullptr;
     // A strided transfer moves `run` adjacent bytes for each index of its loops, nbytes in all. The loops are in normal
     // form: steps of dst are positive and ascend, and no two loops could be one.
     int64_t run = 0;
@@ -45,8 +46,9 @@ struct Transfer {
     HostCopy host_copy = nullptr;  // of a strided transfer
 };
 
-// Host memory that every device and context reaches.
+// Host memory that every device and context reaches, and other host memory.
 constexpr Side kPinned{VIA_DEVICE_CUDA_HOST, 0};
+constexpr Side kPageable{VIA_DEVICE_CPU, 0};
 
 constexpr bool is_pageable(const Side &side) { return side.device_type == VIA_DEVICE_CPU; }
 constexpr bool is_device(const Side &side) { return side.device_type == VIA_DEVICE_CUDA; }

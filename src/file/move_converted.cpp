@@ -112,17 +112,11 @@ Status move_to_or_from_device(const RangeTransfer &transfer, FileElements &eleme
                               Fence **out_fence) {
     const ElementPlan &plan = transfer.conversion->plan;
     const cuda::Side device{VIA_DEVICE_CUDA, transfer.array->device_id};
-    const cuda::Side host{VIA_DEVICE_CPU, 0};
     cuda::ConvertTransfer convert{};
     convert.loops = plan.loops();
     convert.elements = plan.elements();
-    convert.transfer = {plan.loops().dst,
-                        plan.loops().src,
-                        plan.loops().count * bytes_of(plan.elements().dst),
-                        transfer.is_read() ? device : host,
-                        transfer.is_read() ? host : device,
-                        nullptr,
-                        nullptr};
+    convert.transfer = {plan.loops().dst, plan.loops().src, plan.loops().count * bytes_of(plan.elements().dst),
+                        transfer.is_read() ? device : cuda::kPageable, transfer.is_read() ? cuda::kPageable : device};
     convert.converts_first = converts_first(transfer);
     convert.host = &elements;
     convert.workers = workers;

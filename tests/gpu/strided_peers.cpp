@@ -148,7 +148,7 @@ void pieces_cross_without_the_host_though_nobody_has_switched_access_on(void **)
         }
     }
     assert_int_equal(fake(fake_bytes_through_host)(), before);
-    const Transfer plain{nullptr, nullptr, 1, kDevice, kOtherDevice, nullptr, nullptr};
+    const Transfer plain{nullptr, nullptr, 1, kDevice, kOtherDevice};
     assert_int_equal(via::cuda::plan_peer_copy(plain, kScratchReached, 0).route, PeerRoute::Driver);
     assert_int_equal(fake(fake_misuse_total)(), 0);
 }

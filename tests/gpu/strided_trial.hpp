@@ -15,13 +15,13 @@
 
 using via::ResolvedStream;
 using via::Status;
+using via::cuda::kPageable;
+using via::cuda::kPinned;
 using via::cuda::Side;
 using via::cuda::Transfer;
 
 constexpr Side kDevice{VIA_DEVICE_CUDA, 0};
 constexpr Side kOtherDevice{VIA_DEVICE_CUDA, 1};
-constexpr Side kPinned{VIA_DEVICE_CUDA_HOST, 0};
-constexpr Side kPageable{VIA_DEVICE_CPU, 0};
 
 // ---------------------------------------------------------------------------------------------- memory
 

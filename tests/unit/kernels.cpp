@@ -123,7 +123,7 @@ bool find_shape(Copy *copy, Shape *shape) {
     const Wrapped src(copy->src.data(), dtype_of_size(copy->item), copy->shape, copy->from.steps);
     via::Plan plan;
     assert_int_equal(via::normalise_copy(dst.get(), src.get(), &plan), VIA_OK);
-    via::cuda::Transfer transfer{plan.dst, plan.src, plan.nbytes, {}, {}, nullptr, nullptr};
+    via::cuda::Transfer transfer{plan.dst, plan.src, plan.nbytes, {}, {}};
     transfer.run = plan.run;
     transfer.ndim = plan.ndim;
     transfer.axes = plan.axes;

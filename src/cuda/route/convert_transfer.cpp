@@ -140,8 +140,7 @@ private:
 
 Status convert_joined(const JoinedConversion &joined, bool *out_done, Fence **out_fence) {
     const Side device{VIA_DEVICE_CUDA, joined.dst->device_id};
-    const Side host{VIA_DEVICE_CPU, 0};
-    const Transfer dense{joined.dst->data, joined.dst->data, joined.nbytes, device, host, nullptr, nullptr};
+    const Transfer dense{joined.dst->data, joined.dst->data, joined.nbytes, device, kPageable};
     const Transfer reached = with_dst_only(dense);
     StagedPlan plan;
     *out_done = runs_kernels(device.device_id) && can_stage_io(dense, &plan);

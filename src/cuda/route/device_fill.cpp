@@ -155,8 +155,6 @@ Transfer copy_of_first(const Fill &fill, int64_t offset, int64_t run, int32_t nd
             .nbytes = nbytes,
             .dst_side = fill.side,
             .src_side = fill.side,
-            .dst_array = nullptr,
-            .src_array = nullptr,
             .run = run,
             .ndim = ndim,
             .axes = axes};

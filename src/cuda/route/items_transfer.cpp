@@ -28,7 +28,7 @@ Status check_list(const char *argument, via_array *list, const ResolvedStream &s
         return VIA_OK;
     }
     const Side side{list->device_type, list->device_id};
-    const Transfer reads{list->data, list->data, 1, kPinned, side, nullptr, nullptr};
+    const Transfer reads{list->data, list->data, 1, kPinned, side};
     return reaches_memory(reads, stream)
                ? VIA_OK
                : fail(VIA_ERROR_UNSUPPORTED, "%s is memory of another context than stream; expected the same one",

@@ -33,7 +33,7 @@ constexpr double kFarRow = 3.5;  // the same where rows are far from one another
 // Costs of pageable buffers. The driver copies them on their way to a device, and waits for them on their way from
 // there. Rows to or from memory that is not pinned take it long.
 constexpr double kBounce = 1000;
-constexpr double kPageable = 10;
+constexpr double kPageableRate = 10;
 constexpr double kNextBuffer = 9000;
 constexpr double kCallOfPageable = 20000;
 constexpr double kRowOfPageable = 120;  // 120 to 340
@@ -108,11 +108,11 @@ double Chooser::bounced_rows_time(const Move &move, double pieces) const {
     const double calls = std::max(as_double(count_row_calls(move)), pieces);
     const bool is_locked = !to_device_ && move.nbytes <= kPinnedBufferBytes;
     if (is_locked || move.ndim == 0) {
-        const double link = is_locked ? link_time(as_double(move.nbytes)) : as_double(move.nbytes) / kPageable;
+        const double link = is_locked ? link_time(as_double(move.nbytes)) : as_double(move.nbytes) / kPageableRate;
         return calls * kCall + std::max(link, time_of_rows(move, !to_device_));
     }
     return calls * kCallOfPageable +
-           std::max(as_double(move.nbytes) / kPageable, as_double(move.nbytes / move.run) * kRowOfPageable);
+           std::max(as_double(move.nbytes) / kPageableRate, as_double(move.nbytes / move.run) * kRowOfPageable);
 }
 
 void Chooser::try_rows() {

@@ -15,8 +15,6 @@ constexpr int64_t kPartBytes = int64_t{128} << 20;
 // Of items that chunks hold whole.
 constexpr int64_t kMostOfElement = 16;
 
-constexpr Side kPageable{VIA_DEVICE_CPU, 0};
-
 // A staged copy under way.
 class StagedItems {
 public:
@@ -85,13 +83,8 @@ private:
     // Of packed bytes. No byte of the host's address is touched.
     Transfer dense_transfer(const Part &part, char *packed) const {
         const Side device{VIA_DEVICE_CUDA, stream_.device_id};
-        return {to_device_ ? packed : transfer_.dst,
-                to_device_ ? transfer_.src : packed,
-                part.nbytes,
-                to_device_ ? device : kPageable,
-                to_device_ ? kPageable : device,
-                nullptr,
-                nullptr};
+        return {to_device_ ? packed : transfer_.dst, to_device_ ? transfer_.src : packed, part.nbytes,
+                to_device_ ? device : kPageable, to_device_ ? kPageable : device};
     }
 
     StagedCopy staged(const Transfer &dense, const StagedPlan &plan, const Part &part, via_task *task) const {

@@ -112,7 +112,7 @@ private:
     }
 
     Status copy_across(void *dst, const void *src, int64_t nbytes) const {
-        return copy_bytes({dst, src, nbytes, transfer_.dst_side, transfer_.src_side, nullptr, nullptr}, src_);
+        return copy_bytes({dst, src, nbytes, transfer_.dst_side, transfer_.src_side}, src_);
     }
 
     Status fill(int64_t offset, int64_t nbytes, int64_t number) {

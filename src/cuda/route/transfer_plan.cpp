@@ -20,7 +20,7 @@ namespace via::cuda {
 namespace {
 
 Side side_of(const PointerAttributes &attributes) {
-    return attributes.known ? Side{attributes.device_type, attributes.device_id} : Side{VIA_DEVICE_CPU, 0};
+    return attributes.known ? Side{attributes.device_type, attributes.device_id} : kPageable;
 }
 
 Status find_side(const void *address, Side *side) {
@@ -78,13 +78,13 @@ Status find_sides(Transfer *transfer) {
 
 Status find_raw_sides(Transfer *transfer) {
     if (is_forked_child()) {
-        transfer->dst_side = transfer->src_side = {VIA_DEVICE_CPU, 0};
+        transfer->dst_side = transfer->src_side = kPageable;
         VIA_TRY(check_readable("dst", transfer->dst, transfer->nbytes));
         return check_readable("src", transfer->src, transfer->nbytes);
     }
     VIA_TRY(find_sides(transfer));
     // Checks no pair of host memory: it may continue where a registration ends.
-    if (is_device(transfer->dst_side) || is_device(transfer->src_side)) {
+    if (has_device(*transfer)) {
         VIA_TRY(check_reach("dst", transfer->dst, transfer->nbytes, find_pointer(transfer->dst)));
         return check_reach("src", transfer->src, transfer->nbytes, find_pointer(transfer->src));
     }
@@ -171,14 +171,9 @@ Status plan_strided(const Transfer &transfer, Caller caller, Purpose purpose, Tr
 }
 
 bool is_better_staged(const Transfer &transfer) {
-    if (is_straight(transfer)) {
-        return false;
-    }
-    if (is_pageable(transfer.src_side) && is_device(transfer.dst_side)) {
-        return is_staged(Direction::ToDevice, transfer.nbytes, transfer.dst_side.device_id);
-    }
-    return is_device(transfer.src_side) && is_pageable(transfer.dst_side) &&
-           is_staged(Direction::ToHost, transfer.nbytes, transfer.src_side.device_id, transfer.dst);
+    return has_pageable(transfer) && has_device(transfer) && !is_straight(transfer) &&
+           is_staged(is_to_device(transfer) ? Direction::ToDevice : Direction::ToHost, transfer.nbytes,
+                     device_of_transfer(transfer), transfer.dst);
 }
 
 TransferPlan plan_adjacent(const Transfer &transfer, Purpose purpose) {

@@ -168,7 +168,7 @@ bool find_shape(const Layout &layout, const Memory &memory, Shape *out_shape) {
     const Wrapped from(memory.src, layout.item, shape, memory.scatters ? std::vector<int64_t>() : permuted);
     via::Plan plan;
     check(via::normalise_copy(to.get(), from.get(), &plan));
-    via::cuda::Transfer transfer{plan.dst, plan.src, plan.nbytes, {}, {}, nullptr, nullptr};
+    via::cuda::Transfer transfer{plan.dst, plan.src, plan.nbytes, {}, {}};
     transfer.run = plan.run;
     transfer.ndim = plan.ndim;
     transfer.axes = plan.axes;
