@@ -80,16 +80,13 @@ VIA_NODISCARD Status find_raw_sides(Transfer *transfer);
 // source's if that is current, otherwise the destination's. Without any it is the current one, or 0.
 int32_t device_of_transfer(const Transfer &transfer);
 
-// Returns whether the device walks the host's page tables: its engines and kernels then reach pageable memory. Returns
-// false if the driver does not say.
-bool walks_host_page_tables(int32_t device_id);
+// Returns whether the device reaches the pageable memory of a transfer: it walks the host's page tables, and so do its
+// engines and kernels. Returns false if the driver does not say.
+bool is_straight(const Transfer &transfer);
 
 // Returns whether the driver may read or write pageable memory after the call, as it does on such a device. Returns
 // true if the driver does not say.
 bool uses_pageable_later(int32_t device_id);
-
-// Returns whether the device reaches the pageable memory of a transfer.
-bool is_straight(const Transfer &transfer);
 
 // Which side of a kernel's copy lies in another device's memory.
 enum class FarSide : int32_t { None, Dst, Src };

@@ -91,8 +91,6 @@ Status find_raw_sides(Transfer *transfer) {
     return VIA_OK;
 }
 
-bool walks_host_page_tables(int32_t device_id) { return fixed_attribute<kWalks>(device_id, 0) != 0; }
-
 bool uses_pageable_later(int32_t device_id) { return fixed_attribute<kWalks>(device_id, 1) != 0; }
 
 int32_t device_of_transfer(const Transfer &transfer) {
@@ -107,7 +105,8 @@ int32_t device_of_transfer(const Transfer &transfer) {
 }
 
 bool is_straight(const Transfer &transfer) {
-    return has_pageable(transfer) && has_device(transfer) && walks_host_page_tables(device_of_transfer(transfer));
+    return has_pageable(transfer) && has_device(transfer) &&
+           fixed_attribute<kWalks>(device_of_transfer(transfer), 0) != 0;
 }
 
 namespace {
@@ -213,13 +212,6 @@ const char *name_of(const Side &side) {
     }
 }
 
-const char *name_of_host_part(const Transfer &transfer, const StagedPlan &plan) {
-    if (plan.adjacent_on_host) {
-        return "";
-    }
-    return is_device(transfer.dst_side) ? ", gathered" : ", scattered";
-}
-
 struct Describe {
     const Transfer &transfer;
     TextBuffer *text;
@@ -238,8 +230,10 @@ struct Describe {
         text->add("staged, %s to %s, ", src(), dst());
         describe_ring(staged_copy(transfer, plan, nullptr), text);
         if (transfer.ndim > 0) {
-            const char *kernel = is_device(transfer.dst_side) ? ", unpacked by a kernel" : ", packed by a kernel";
-            text->add("%s%s", name_of_host_part(transfer, plan), plan.step == DeviceStep::Kernel ? kernel : "");
+            const bool to_device = is_to_device(transfer);
+            const char *host = to_device ? ", gathered" : ", scattered";
+            const char *kernel = to_device ? ", unpacked by a kernel" : ", packed by a kernel";
+            text->add("%s%s", plan.adjacent_on_host ? "" : host, plan.step == DeviceStep::Kernel ? kernel : "");
         }
     }
 
