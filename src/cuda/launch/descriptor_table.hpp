@@ -43,7 +43,6 @@ public:
     DescriptorTable(const DescriptorTable &) = delete;
     DescriptorTable &operator=(const DescriptorTable &) = delete;
 
-    const ContextKey &context() const { return context_; }
     void *memory() const { return memory_; }
 
 private:
@@ -66,5 +65,9 @@ private:
     UniqueFence until_;                // of the work that reads it when nobody owns it
     DescriptorTable *next_ = nullptr;  // idle too
 };
+
+// Owns a reference of one that knows of no work.
+inline void drop_table(DescriptorTable *table) { table->release(nullptr); }
+using UniqueTable = UniqueHandle<DescriptorTable, drop_table>;
 
 }  // namespace via::cuda

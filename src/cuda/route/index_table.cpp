@@ -9,11 +9,6 @@
 namespace via::cuda {
 namespace {
 
-void wait_quietly(Fence *fence) {
-    const CallbackScope quiet;
-    [[maybe_unused]] const Status status = fence->wait();
-}
-
 bool is_of_host(const IndexList &list, via_array *on_device) { return list.at != nullptr && on_device == nullptr; }
 
 // Returns the bytes of a list of host memory in a table, where every list begins at a multiple of 8.
@@ -40,12 +35,11 @@ void write_lists(const IndexedTransfer &transfer, void *memory) {
 IndexedRows read_at(const IndexedTransfer &transfer, const void *memory) {
     IndexedRows rows = transfer.rows;
     const auto *at = static_cast<const char *>(memory);
-    const int64_t dst_bytes = list_bytes(rows, rows.dst_index, transfer.dst_index);
-    if (dst_bytes > 0) {
+    if (is_of_host(rows.dst_index, transfer.dst_index)) {
         rows.dst_index.at = at;
     }
-    if (is_of_host(transfer.rows.src_index, transfer.src_index)) {
-        rows.src_index.at = at + dst_bytes;
+    if (is_of_host(rows.src_index, transfer.src_index)) {
+        rows.src_index.at = at + list_bytes(rows, rows.dst_index, transfer.dst_index);
     }
     return rows;
 }
@@ -88,7 +82,8 @@ void IndexTable::note_run(Fence *end) {
             return;
         }
     }
-    wait_quietly(end);
+    const CallbackScope quiet;
+    [[maybe_unused]] const Status status = end->wait();
 }
 
 void IndexTable::end() {
@@ -119,12 +114,12 @@ Status ReachedLists::find(const IndexedTransfer &transfer, IndexTable *table, co
     if (nbytes == 0) {
         return VIA_OK;
     }
-    table_ = table->find(transfer, stream);
-    if (table_ == nullptr) {
+    table_.reset(table->find(transfer, stream));
+    if (table_.get() == nullptr) {
         return upload(transfer, nbytes, stream, out_rows);
     }
-    *out_rows = read_at(transfer, table_->memory());
-    return stream.capturing ? table_->hold_in_graph(stream) : VIA_OK;
+    *out_rows = read_at(transfer, table_.get()->memory());
+    return stream.capturing ? table_.get()->hold_in_graph(stream) : VIA_OK;
 }
 
 // Brings lists to the device that are too long for pinned memory.

@@ -41,15 +41,6 @@ int64_t host_bytes(const IndexedTransfer &transfer);
 // The lists of a copy where kernels on a stream read them, for the time of one run.
 class ReachedLists {
 public:
-    ReachedLists() = default;
-    ~ReachedLists() {
-        if (table_ != nullptr) {
-            table_->release(nullptr);
-        }
-    }
-    ReachedLists(const ReachedLists &) = delete;
-    ReachedLists &operator=(const ReachedLists &) = delete;
-
     // Stores the rows with lists that kernels reach.
     VIA_NODISCARD Status find(const IndexedTransfer &transfer, IndexTable *table, const ResolvedStream &stream,
                               IndexedRows *out_rows);
@@ -58,7 +49,7 @@ private:
     VIA_NODISCARD Status upload(const IndexedTransfer &transfer, int64_t nbytes, const ResolvedStream &stream,
                                 IndexedRows *out_rows);
 
-    DescriptorTable *table_ = nullptr;
+    UniqueTable table_;
     Scratch scratch_;
 };
 

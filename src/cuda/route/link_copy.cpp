@@ -4,6 +4,7 @@
 
 #include "core/base/cached_objects.hpp"
 #include "core/base/rounding.hpp"
+#include "core/base/unique_handle.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/packed_order.hpp"
 #include "cuda/layout/row_copies.hpp"
@@ -67,8 +68,7 @@ Status enqueue_with_side(const Transfer &transfer, const LinkPieces &pieces, con
     VIA_TRY(side.take(stream.device_id, stream));
     VIA_TRY(follow(side.get(), stream));
     const Status status = enqueue_pieces(transfer, pieces, {side.get(), stream});
-    const Status joined = follow(stream, side.get());
-    return end_failed(status == VIA_OK ? joined : status, side.get());
+    return end_failed(first_of(status, follow(stream, side.get())), side.get());
 }
 
 // Runs a kernel across the link if the device is full. Side streams are of the primary context, and may not reach the
@@ -111,6 +111,8 @@ struct PlainBuffer {
 
 constinit CachedObjects<PlainBuffer, 4> plain_buffers;
 
+void keep_buffer(PlainBuffer *buffer) { plain_buffers.give_back(buffer); }
+
 // The host's side of a piece: the caller's memory if its bytes are adjacent there, otherwise a buffer. Towards the host
 // that is pinned if it can be, as the driver would wait for the stream inside copies to other memory.
 class BounceBuffer {
@@ -118,21 +120,14 @@ public:
     BounceBuffer(int64_t nbytes, bool to_device, bool adjacent, int32_t device_id)
         : locked_(to_device ? INT64_MAX : nbytes, device_id),
           plain_(adjacent || locked_.get() != nullptr ? nullptr : plain_buffers.take()) {}
-    ~BounceBuffer() {
-        if (plain_ != nullptr) {
-            plain_buffers.give_back(plain_);
-        }
-    }
-    BounceBuffer(const BounceBuffer &) = delete;
-    BounceBuffer &operator=(const BounceBuffer &) = delete;
 
     bool is_locked() const { return locked_.get() != nullptr; }
     // Returns nullptr for the caller's memory, or without memory.
-    char *get() const { return is_locked() ? locked_.get() : plain_ != nullptr ? plain_->bytes : nullptr; }
+    char *get() const { return is_locked() ? locked_.get() : plain_.get() != nullptr ? plain_.get()->bytes : nullptr; }
 
 private:
     const PinnedBuffer locked_;
-    PlainBuffer *const plain_;
+    const UniqueHandle<PlainBuffer, keep_buffer> plain_;
 };
 
 // A bounced copy under way.
