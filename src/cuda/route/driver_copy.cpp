@@ -105,14 +105,9 @@ bool ends_later(const Transfer &transfer, const ResolvedStream &stream) {
 }
 
 Status copy_after_work(const Transfer &transfer, const ResolvedStream &stream) {
-    if (waits_inside(transfer)) {
-        VIA_TRY(await_work(stream));
-    }
+    VIA_TRY(waits_inside(transfer) ? await_work(stream) : VIA_OK);
     VIA_TRY(enqueue(transfer, stream));
-    if (ends_later(transfer, stream)) {
-        VIA_TRY(check_driver(wait_for_work(stream.handle), "cuStreamSynchronize"));
-    }
-    return VIA_OK;
+    return ends_later(transfer, stream) ? synchronize(stream) : VIA_OK;
 }
 
 Status copy_by_way_of(char *buffer, const Transfer &transfer, const ResolvedStream &stream) {

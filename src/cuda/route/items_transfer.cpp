@@ -81,8 +81,7 @@ Status record_end(const ItemsTransfer &items, const ResolvedStream &stream, Faul
         *out_fence = end.release();
         return VIA_OK;
     }
-    Fence *plain = retained(end.get());
-    if (make_index_fence(plain, faults, out_fence) == VIA_OK) {
+    if (make_index_fence(retained(end.get()), faults, out_fence) == VIA_OK) {
         return VIA_OK;
     }
     VIA_TRY(end.get()->wait());

@@ -235,8 +235,7 @@ Status enqueue_with_side(PeerParts &parts, const PeerPlan &plan, const ResolvedS
     if (status == VIA_OK && is_ordered && is_src) {
         return VIA_OK;
     }
-    const Status joined = follow(stream, side);
-    return status == VIA_OK ? joined : status;
+    return first_of(status, follow(stream, side));
 }
 
 // `side_device`: as find_side_device.
