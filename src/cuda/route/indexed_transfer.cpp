@@ -19,6 +19,15 @@ Status launch_part(const Transfer &transfer, const IndexedRows &rows, uint64_t f
                                 [&](const ResolvedStream &home) { return launch_indexed(rows, fault, home); });
 }
 
+Status pack_rows(const Transfer &transfer, const IndexedRows &rows, char *packed, const ResolvedStream &stream) {
+    return launch_part(with_src_only(transfer), packed_from(rows, packed), 0, stream);
+}
+
+Status unpack_rows(const Transfer &transfer, const IndexedRows &rows, const char *packed,
+                   const ResolvedStream &stream) {
+    return launch_part(with_dst_only(transfer), unpacked_from(rows, packed), 0, stream);
+}
+
 // The rows, packed one after the other.
 class PackedRows final : public PackedItems {
 public:
@@ -31,13 +40,11 @@ public:
 
 private:
     Status pack_items(int64_t first, int64_t count, char *packed, const ResolvedStream &stream) override {
-        const IndexedRows rows = packed_from(via::part_of(rows_, first, count), packed);
-        return launch_part(with_src_only(reached()), rows, 0, stream);
+        return pack_rows(reached(), via::part_of(rows_, first, count), packed, stream);
     }
 
     Status unpack_items(int64_t first, int64_t count, const char *packed, const ResolvedStream &stream) override {
-        const IndexedRows rows = unpacked_from(via::part_of(rows_, first, count), packed);
-        return launch_part(with_dst_only(reached()), rows, 0, stream);
+        return unpack_rows(reached(), via::part_of(rows_, first, count), packed, stream);
     }
 
     const IndexedRows &rows_;  // with lists that the device reaches
@@ -55,7 +62,8 @@ public:
 
     Status enqueue(const ResolvedStream &stream) {
         if (changes_nothing(rows_.elements) && (src_ != nullptr || dst_ != nullptr)) {
-            return copy(stream);
+            return dst_ != nullptr ? pack_rows(transfer_, rows_of(rows_, RowSide::Src), dst_, stream)
+                                   : unpack_rows(transfer_, rows_of(rows_, RowSide::Dst), src_, stream);
         }
         Scratch from;
         Scratch to;
@@ -66,19 +74,10 @@ public:
         }
         auto *out = scatters ? static_cast<char *>(to.address()) : dst_;
         VIA_TRY(convert(out, stream));
-        return scatters
-                   ? launch_part(with_dst_only(transfer_), unpacked_from(rows_of(rows_, RowSide::Dst), out), 0, stream)
-                   : VIA_OK;
+        return scatters ? unpack_rows(transfer_, rows_of(rows_, RowSide::Dst), out, stream) : VIA_OK;
     }
 
 private:
-    Status copy(const ResolvedStream &stream) const {
-        return dst_ != nullptr
-                   ? launch_part(with_src_only(transfer_), packed_from(rows_of(rows_, RowSide::Src), dst_), 0, stream)
-                   : launch_part(with_dst_only(transfer_), unpacked_from(rows_of(rows_, RowSide::Dst), src_), 0,
-                                 stream);
-    }
-
     // Brings the elements of rows together, unless they are straight.
     Status gather(Scratch *scratch, const ResolvedStream &stream) {
         if (src_ != nullptr || is_straight(rows_, RowSide::Src)) {
@@ -87,7 +86,7 @@ private:
         VIA_TRY(scratch->allocate(rows_.rows.count * packed_row_bytes(rows_, RowSide::Src), stream));
         auto *packed = static_cast<char *>(scratch->address());
         src_ = packed;
-        return launch_part(with_src_only(transfer_), packed_from(rows_of(rows_, RowSide::Src), packed), 0, stream);
+        return pack_rows(transfer_, rows_of(rows_, RowSide::Src), packed, stream);
     }
 
     Status convert(char *out, const ResolvedStream &stream) const {
