@@ -218,32 +218,29 @@ Status enqueue_fill(const FillPlan &plan, const ResolvedStream &stream) {
     return VIA_OK;
 }
 
-// Checks, and makes the stream wait for the array.
-Status prepare(const Fill &fill, const FillPlan &plan, const ResolvedStream &stream) {
-    VIA_TRY(check_fill(fill, plan, stream));
-    return wait_until_ready(fill.array, stream);
+// Resolves the stream, plans, checks, and makes the stream wait for the array. `what` needs CUDA.
+Status prepare(const Fill &fill, const char *what, via_stream *stream, ResolvedStream *out_stream, FillPlan *out_plan) {
+    VIA_TRY(need_driver(what));
+    VIA_TRY(resolve(stream, device_of_fill(fill), out_stream));
+    plan_fill(fill, *out_stream, out_plan);
+    VIA_TRY(check_fill(fill, *out_plan, *out_stream));
+    return wait_until_ready(fill.array, *out_stream);
 }
 
 }  // namespace
 
 Status fill_now(const Fill &fill) {
-    VIA_TRY(need_driver("a fill of CUDA's memory"));
     ResolvedStream stream;
-    VIA_TRY(resolve(nullptr, device_of_fill(fill), &stream));
     FillPlan plan;
-    plan_fill(fill, stream, &plan);
-    VIA_TRY(prepare(fill, plan, stream));
+    VIA_TRY(prepare(fill, "a fill of CUDA's memory", nullptr, &stream, &plan));
     VIA_TRY(end_failed(enqueue_fill(plan, stream), stream));
     return wait_for_stream(stream);
 }
 
 Status fill_on(const Fill &fill, via_stream *stream) {
-    VIA_TRY(need_driver("a fill of CUDA's memory or on a stream"));
     ResolvedStream resolved;
-    VIA_TRY(resolve(stream, device_of_fill(fill), &resolved));
     FillPlan plan;
-    plan_fill(fill, resolved, &plan);
-    VIA_TRY(prepare(fill, plan, resolved));
+    VIA_TRY(prepare(fill, "a fill of CUDA's memory or on a stream", stream, &resolved, &plan));
     if (resolved.capturing) {
         VIA_TRY(note_copy(fill.array, nullptr, resolved));
         return enqueue_fill(plan, resolved);
