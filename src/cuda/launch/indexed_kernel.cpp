@@ -1,8 +1,9 @@
 #include "cuda/launch/indexed_kernel.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <bit>
 
+#include "core/base/rounding.hpp"
 #include "cuda/launch/module.hpp"
 
 namespace via::cuda {
@@ -24,33 +25,20 @@ int64_t word_of(const IndexedRows &rows) {
     return static_cast<int64_t>(all & (0 - all));
 }
 
-kernels::Id kernel_of(int64_t word) {
-    switch (word) {
-        case 1:
-            return kernels::Id::via_indexed_1;
-        case 2:
-            return kernels::Id::via_indexed_2;
-        case 4:
-            return kernels::Id::via_indexed_4;
-        case 8:
-            return kernels::Id::via_indexed_8;
-        default:
-            return kernels::Id::via_indexed_16;
-    }
-}
+// Of words of 1, 2, 4, 8 and 16 bytes.
+constexpr kernels::Id kKernels[] = {kernels::Id::via_indexed_1, kernels::Id::via_indexed_2, kernels::Id::via_indexed_4,
+                                    kernels::Id::via_indexed_8, kernels::Id::via_indexed_16};
 
 kernels::IndexListParams list_of(const IndexList &list, int64_t extent, int64_t row_step) {
     return {reinterpret_cast<uint64_t>(list.at), list.step, extent, row_step, list.bytes};
 }
-
-uint64_t parts(uint64_t count, uint64_t each) { return (count + each - 1) / each; }
 
 }  // namespace
 
 void plan_indexed_kernel(const IndexedRows &rows, uint64_t fault, IndexedKernelPlan *out_plan) {
     const int64_t word = word_of(rows);
     kernels::IndexedParams &params = out_plan->params;
-    out_plan->kernel = kernel_of(word);
+    out_plan->kernel = kKernels[std::countr_zero(static_cast<uint64_t>(word))];
     params.dst = reinterpret_cast<uint64_t>(rows.dst);
     params.src = reinterpret_cast<uint64_t>(rows.src);
     params.dst_index = list_of(rows.dst_index, rows.dst_extent, rows.dst_step);
@@ -59,7 +47,8 @@ void plan_indexed_kernel(const IndexedRows &rows, uint64_t fault, IndexedKernelP
     params.first_block = 0;
     params.rows = rows.count;
     params.words = rows.run / word;
-    params.runs = static_cast<uint64_t>(rows.row_bytes / rows.run);
+    const int64_t all_runs = rows.row_bytes / rows.run;
+    params.runs = static_cast<uint64_t>(all_runs);
     params.ndim = rows.ndim;
     for (int32_t i = 0; i < rows.ndim; ++i) {
         const Axis &axis = rows.axes[i];
@@ -68,19 +57,24 @@ void plan_indexed_kernel(const IndexedRows &rows, uint64_t fault, IndexedKernelP
     const int64_t words = std::min(params.words, kBlockWords);
     const int64_t block_rows =
         std::clamp<int64_t>(kBlockWords / words, 1, std::min<int64_t>(rows.count, Kernel::kMostRows));
-    const auto runs = std::clamp<uint64_t>(static_cast<uint64_t>(kBlockWords / (words * block_rows)), 1, params.runs);
+    const int64_t runs = std::clamp<int64_t>(kBlockWords / (words * block_rows), 1, all_runs);
     params.block_words = static_cast<uint32_t>(words);
     params.block_rows = static_cast<uint32_t>(block_rows);
     params.block_runs = static_cast<uint32_t>(runs);
-    params.row_blocks = parts(static_cast<uint64_t>(rows.count), static_cast<uint64_t>(block_rows));
-    params.word_blocks = parts(static_cast<uint64_t>(params.words), static_cast<uint64_t>(words));
-    out_plan->blocks = params.row_blocks * params.word_blocks * parts(params.runs, runs);
+    params.row_blocks = static_cast<uint64_t>(divide_up(rows.count, block_rows));
+    params.word_blocks = static_cast<uint64_t>(divide_up(params.words, words));
+    out_plan->blocks = params.row_blocks * params.word_blocks * static_cast<uint64_t>(divide_up(all_runs, runs));
 }
 
 Status launch_indexed(const IndexedRows &rows, uint64_t fault, const ResolvedStream &stream) {
     IndexedKernelPlan plan;
     plan_indexed_kernel(rows, fault, &plan);
-    return launch_blocks(&plan, stream);
+    for (uint64_t &first = plan.params.first_block; first < plan.blocks;) {
+        const uint64_t blocks = std::min(plan.blocks - first, kMostBlocks);
+        VIA_TRY(launch(plan.kernel, static_cast<uint32_t>(blocks), &plan.params, stream));
+        first += blocks;
+    }
+    return VIA_OK;
 }
 
 }  // namespace via::cuda

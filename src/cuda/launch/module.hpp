@@ -1,8 +1,6 @@
 // Loads the kernels of each context once, at via_cuda_warmup or at the first copy that needs one, and launches them.
 #pragma once
 
-#include <algorithm>
-
 #include "cuda/kernels/kernels.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 
@@ -23,16 +21,5 @@ VIA_NODISCARD Status load_kernels(const ResolvedStream &stream);
 VIA_NODISCARD Status launch(kernels::Id kernel, uint32_t blocks, const void *params, const ResolvedStream &stream);
 
 constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // of a launch
-
-// Queues a plan of any number of blocks, by as many launches as that takes. Params::first_block is where each begins.
-template <class Plan>
-VIA_NODISCARD Status launch_blocks(Plan *plan, const ResolvedStream &stream) {
-    while (plan->params.first_block < plan->blocks) {
-        const uint64_t blocks = std::min(plan->blocks - plan->params.first_block, kMostBlocks);
-        VIA_TRY(launch(plan->kernel, static_cast<uint32_t>(blocks), &plan->params, stream));
-        plan->params.first_block += blocks;
-    }
-    return VIA_OK;
-}
 
 }  // namespace via::cuda
