@@ -1,7 +1,6 @@
 #include "cuda/launch/plan_cache.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <mutex>
 #include <new>
 
@@ -24,14 +23,12 @@ struct Layout {
     Axis axes[kMostAxes];
 };
 
-bool are_equal(const Axis &a, const Axis &b) {
-    return a.extent == b.extent && a.dst_step == b.dst_step && a.src_step == b.src_step;
-}
-
 bool are_equal(const Layout &a, const Layout &b) {
+    const auto are_equal_axes = [](const Axis &x, const Axis &y) {
+        return x.extent == y.extent && x.dst_step == y.dst_step && x.src_step == y.src_step;
+    };
     return a.dst == b.dst && a.src == b.src && a.nbytes == b.nbytes && a.run == b.run && a.ndim == b.ndim &&
-           a.far_side == b.far_side &&
-           std::equal(a.axes, a.axes + a.ndim, b.axes, [](const Axis &x, const Axis &y) { return are_equal(x, y); });
+           a.far_side == b.far_side && std::equal(a.axes, a.axes + a.ndim, b.axes, are_equal_axes);
 }
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -83,8 +80,7 @@ void remember(const Layout &layout, const KernelPlan &plan) {
         return;
     }
     const auto age = [](const Remembered *one) { return one == nullptr ? UINT64_MAX : now - one->used; };
-    Remembered *&oldest = *std::max_element(std::begin(plans[set_of(layout)]), std::end(plans[set_of(layout)]),
-                                            [&](auto *a, auto *b) { return age(a) < age(b); });
+    Remembered *&oldest = *std::ranges::max_element(plans[set_of(layout)], {}, age);
     oldest = oldest == nullptr ? new (std::nothrow) Remembered : oldest;
     if (oldest != nullptr) {
         *oldest = {layout, ++now, plan};
