@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "core/base/cached_objects.hpp"
+#include "core/base/rounding.hpp"
 #include "cuda/batch/batch_copies.hpp"
 #include "cuda/batch/range_cache.hpp"
 #include "cuda/launch/descriptor_table.hpp"
@@ -151,10 +152,7 @@ void give_back(Batch *batch) {
     spare.give_back(batch);
 }
 
-uint32_t blocks_for(int64_t pieces) {
-    constexpr int64_t kGroups = kernels::CopyGroups::kGroups;
-    return static_cast<uint32_t>((pieces + kGroups - 1) / kGroups);
-}
+uint32_t blocks_for(int64_t pieces) { return static_cast<uint32_t>(divide_up(pieces, kernels::CopyGroups::kGroups)); }
 
 // Returns the table of the pieces for this context, or nullptr.
 DescriptorTable *table_for(Batch *batch, const ResolvedStream &stream) {

@@ -77,17 +77,6 @@ Status copy_planes(const Ends &ends, const Move &move, CUstream stream) {
     return VIA_OK;
 }
 
-Status make_call(const Ends &ends, const Move &move, int32_t loops, CUstream stream) {
-    switch (loops) {
-        case 0:
-            return copy_line(ends, move.run, stream);
-        case 1:
-            return copy_rows(ends, move, stream);
-        default:
-            return copy_planes(ends, move, stream);
-    }
-}
-
 }  // namespace
 
 int64_t count_row_calls(const Move &move) { return count_calls(move, loops_of_call(move)); }
@@ -105,7 +94,9 @@ Status enqueue_rows(const Move &move, bool to_device, const ResolvedStream &stre
             ends.src += rest % move.axes[i].extent * move.axes[i].src_step;
             rest /= move.axes[i].extent;
         }
-        VIA_TRY(make_call(ends, move, loops, stream.handle));
+        VIA_TRY(loops == 0   ? copy_line(ends, move.run, stream.handle)
+                : loops == 1 ? copy_rows(ends, move, stream.handle)
+                             : copy_planes(ends, move, stream.handle));
     }
     return VIA_OK;
 }
