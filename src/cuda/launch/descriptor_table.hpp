@@ -67,7 +67,7 @@ private:
 };
 
 // Owns a reference of one that knows of no work.
-inline void drop_table(DescriptorTable *table) { table->release(nullptr); }
+inline void drop_table(DescriptorTable *table) noexcept { table->release(nullptr); }
 using UniqueTable = UniqueHandle<DescriptorTable, drop_table>;
 
 }  // namespace via::cuda

@@ -2,7 +2,6 @@
 
 #include <cstring>
 #include <new>
-#include <utility>
 
 #include "cuda/launch/indexed_kernel.hpp"
 
@@ -48,32 +47,32 @@ private:
 }  // namespace
 
 Status FaultRecord::make(const ContextKey &context, const IndexedRows &rows) {
-    table_ = DescriptorTable::take(context, sizeof(kernels::IndexFault));
-    if (table_ == nullptr) {
+    table_.reset(DescriptorTable::take(context, sizeof(kernels::IndexFault)));
+    if (table_.get() == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no pinned memory for the record of a copy by index");
     }
-    std::memset(table_->memory(), 0, sizeof(kernels::IndexFault));
+    std::memset(table_.get()->memory(), 0, sizeof(kernels::IndexFault));
     dst_extent_ = rows.dst_extent;
     src_extent_ = rows.src_extent;
     return VIA_OK;
 }
 
 void FaultRecord::take(FaultRecord *other) {
-    table_ = std::exchange(other->table_, nullptr);
+    table_.reset(other->table_.release());
     dst_extent_ = other->dst_extent_;
     src_extent_ = other->src_extent_;
 }
 
 void FaultRecord::release(Fence *until) {
-    if (DescriptorTable *table = std::exchange(table_, nullptr); table != nullptr) {
+    if (DescriptorTable *table = table_.release(); table != nullptr) {
         table->release(until);
     }
 }
 
-bool FaultRecord::has_fault() const { return read_fault(table_).place != 0; }
+bool FaultRecord::has_fault() const { return read_fault(table_.get()).place != 0; }
 
 Status FaultRecord::check() const {
-    const kernels::IndexFault fault = read_fault(table_);
+    const kernels::IndexFault fault = read_fault(table_.get());
     if (fault.place == 0) {
         return VIA_OK;
     }

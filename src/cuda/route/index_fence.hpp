@@ -10,11 +10,6 @@ namespace via::cuda {
 // A record that the kernel of one run writes, in pinned memory.
 class FaultRecord {
 public:
-    FaultRecord() = default;
-    ~FaultRecord() { release(nullptr); }
-    FaultRecord(const FaultRecord &) = delete;
-    FaultRecord &operator=(const FaultRecord &) = delete;
-
     // Errors: VIA_ERROR_OUT_OF_MEMORY.
     VIA_NODISCARD Status make(const ContextKey &context, const IndexedRows &rows);
 
@@ -25,14 +20,16 @@ public:
     void release(Fence *until);
 
     // Returns the address for the kernel; 0: there is no record.
-    uint64_t address() const { return table_ != nullptr ? reinterpret_cast<uint64_t>(table_->memory()) : 0; }
+    uint64_t address() const {
+        return table_.get() != nullptr ? reinterpret_cast<uint64_t>(table_.get()->memory()) : 0;
+    }
 
     // Read the record after the kernel has ended. check() fails with VIA_ERROR_INDEX.
     bool has_fault() const;
     VIA_NODISCARD Status check() const;
 
 private:
-    DescriptorTable *table_ = nullptr;
+    UniqueTable table_;
     int64_t dst_extent_ = 0;
     int64_t src_extent_ = 0;
 };
