@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <numeric>
+#include <utility>
 
 namespace via::cuda {
 namespace {
@@ -24,18 +26,18 @@ int32_t bits_to_cover(int64_t extent) {
 int64_t padded(int64_t extent, int32_t bits) { return ((extent - 1) >> bits << bits) + (int64_t{1} << bits); }
 
 struct AxisOrder {
-    int32_t count = 0;
+    int32_t count;
     int32_t axes[ElementLoops::kMostAxes];
 };
 
-// Sorts axes by steps, those that are repeated last.
+// Sorts axes by steps, those that are repeated last, and equal ones by their numbers.
 AxisOrder order_of(const ElementLoops &loops, int64_t Axis::*step) {
-    AxisOrder order;
-    for (int32_t i = 0; i < loops.ndim; ++i) {
-        order.axes[order.count++] = i;
-    }
-    const auto rank = [&](int32_t axis) { return static_cast<uint64_t>(std::abs(loops.axes[axis].*step)) - 1; };
-    std::stable_sort(order.axes, order.axes + order.count, [&](int32_t a, int32_t b) { return rank(a) < rank(b); });
+    AxisOrder order{loops.ndim, {}};
+    std::iota(order.axes, order.axes + order.count, 0);
+    const auto rank = [&](int32_t axis) {
+        return std::pair(static_cast<uint64_t>(std::abs(loops.axes[axis].*step)) - 1, axis);
+    };
+    std::ranges::sort(order.axes, order.axes + order.count, {}, rank);
     return order;
 }
 
@@ -112,6 +114,8 @@ Shape choose_shape(const ElementLoops &loops, const ConvertTileSize &size, const
 struct Bit {
     int32_t axis;  // -1: of what is left over, which no element has
     int32_t rank;  // two to the power of this indices
+
+    bool operator==(const Bit &other) const = default;
 };
 
 // Numbers in the order of a side's axes.
@@ -128,11 +132,7 @@ void list_bits(const Shape &shape, const AxisOrder &order, Bit *bits) {
 }
 
 int32_t find_bit(const Bit *bits, const Bit &wanted) {
-    int32_t at = 0;
-    while (bits[at].axis != wanted.axis || bits[at].rank != wanted.rank) {
-        ++at;
-    }
-    return at;
+    return static_cast<int32_t>(std::find(bits, bits + kMostBits, wanted) - bits);
 }
 
 // Fields of indices, one for each axis of the tile, and a guard above each.
