@@ -148,7 +148,7 @@ void make_packed_order(const Transfer &transfer, Major major, bool broadcast_is_
 }
 
 SideRows find_rows(const Transfer &transfer, Major side) {
-    const auto step_of = [&](const Loop &loop) { return std::abs(side == Major::Dst ? loop.dst_step : loop.src_step); };
+    const auto step_of = [&](const auto &loop) { return std::abs(side == Major::Dst ? loop.dst_step : loop.src_step); };
     PackedOrder order;
     make_packed_order(transfer, side, true, &order);
     int64_t run = 1;
@@ -156,9 +156,8 @@ SideRows find_rows(const Transfer &transfer, Major side) {
     for (; i < order.ndim && step_of(order.loops[i]) == run; ++i) {
         run *= order.loops[i].extent;
     }
-    const Axis &first = transfer.axes[0];
-    const int64_t fastest = side == Major::Dst ? first.dst_step : std::abs(first.src_step);
-    return {run, i < order.ndim ? step_of(order.loops[i]) : run, order.ndim > 1 && fastest == step_of(order.loops[1])};
+    return {run, i < order.ndim ? step_of(order.loops[i]) : run,
+            order.ndim > 1 && step_of(transfer.axes[0]) == step_of(order.loops[1])};
 }
 
 Slab slab_of(const PackedOrder &order, int64_t offset, int64_t nbytes) {
