@@ -67,7 +67,6 @@ double Region::count_units(int64_t element, int64_t begins, int64_t unit) const 
     return runs * static_cast<double>(span + unit - std::clamp(begins, element, unit)) / static_cast<double>(unit);
 }
 
-// Returns how many bytes are read for one that is wanted, because src has gaps.
 double read_per_byte(const Shape &shape) {
     const TileProblem problem{shape.axes, shape.ndim, shape.element, kSectorBytes};
     Tile tile;
@@ -172,7 +171,7 @@ double cost_of_elements(const Shape &shape, const ElementsWalk &walk) {
     constexpr double kCached = 5e-6;    // a burst of src, for the whole GPU, if copies are small
     constexpr double kBurst = 1.31e-5;  // of either side, if they are not
     constexpr double kBlockAxis = 1.77e-4;
-    constexpr double kLongWalk = 1.06;  // of more than two words: few threads have loads under way
+    constexpr double kLongWalk = 1.06;  // a thread that goes on for more bytes than kMostShort
     constexpr int64_t kMostShort = 16;  // bytes
     constexpr int64_t kWarp = 32;
     constexpr int64_t kOfGpu = int64_t{1} << 20;  // elements

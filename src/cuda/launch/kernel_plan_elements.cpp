@@ -1,6 +1,7 @@
 #include "cuda/launch/kernel_plan_elements.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <numeric>
 
@@ -190,21 +191,20 @@ bool plan_elements_along(const Shape &shape, int32_t axis, int64_t threads, Kern
 
 void plan_elements(const Shape &shape, KernelPlan *plan) {
     ElementsWalk best;
-    const bool crosses_link = shape.far_side == FarSide::Dst && fits_index(shape.nbytes / shape.element);
-    if (crosses_link) {
+    if (shape.far_side == FarSide::Dst && fits_index(shape.nbytes / shape.element)) {
         number_all(shape, &best);
-    } else {
-        make_walk(shape, -1, kThreadsWanted, 1, &best);
+        return make_plan(shape, best, cost_of_elements(shape, best), plan);
     }
-    double least = cost_of_elements(shape, best);
-    for (int32_t i = 1; i < 2 * (shape.ndim + 1) && !crosses_link; ++i) {
-        ElementsWalk walk;
-        if (!make_walk(shape, i / 2 - 1, kThreadsWanted, i % 2 + 1, &walk)) {
-            continue;
-        }
-        if (const double cost = cost_of_elements(shape, walk); cost < least) {
-            best = walk;
-            least = cost;
+    double least = INFINITY;
+    for (int32_t axis = -1; axis < shape.ndim; ++axis) {
+        for (const int64_t part : {1, 2}) {
+            ElementsWalk walk;
+            const double cost =
+                make_walk(shape, axis, kThreadsWanted, part, &walk) ? cost_of_elements(shape, walk) : INFINITY;
+            if (cost < least) {
+                best = walk;
+                least = cost;
+            }
         }
     }
     make_plan(shape, best, least, plan);

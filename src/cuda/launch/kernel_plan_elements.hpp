@@ -24,8 +24,9 @@ struct ElementsWalk {
 // A thread has more elements only where so many threads are left: a sixteenth of what an H200 runs at once.
 constexpr int64_t kThreadsWanted = int64_t{132} * 128;
 
-// Lets threads walk along an axis; -1 stands for a part of the one that fills a block. Returns false if no other axis
-// is left to number.
+// Lets threads walk along an axis; -1 stands for a part of the one that fills a block. A thread has at most one `part`
+// (the half, say, for 2) of the elements that it could have, and no more than leave so many `threads`. Returns false if
+// no other axis is left to number.
 bool make_walk(const Shape &shape, int32_t axis, int64_t threads, int64_t part, ElementsWalk *out_walk);
 
 int64_t count_blocks(const Shape &shape, const ElementsWalk &walk);
