@@ -83,7 +83,7 @@ int64_t adjacent_bytes(const Plan &plan) {
 // Whether the lines of dst that elements adjacent in src go to, one each, crowd into so few sets of a cache of 8 ways
 // that it throws lines out half written. Steps of powers of two do that.
 bool lines_crowd(int64_t run, int64_t dst_step, int64_t way_bytes) {
-    return kLineBytes / run * std::min(dst_step & -dst_step, way_bytes) > 8 * way_bytes;
+    return kLineBytes / run * std::min(alignment_in(static_cast<uint64_t>(dst_step)), way_bytes) > 8 * way_bytes;
 }
 
 // What decides how tiles are walked.

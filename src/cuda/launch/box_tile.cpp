@@ -137,7 +137,7 @@ int64_t alignment_of(const BoxTile &box, uint64_t run_axes, uint64_t base, int64
         const int64_t along = is_cut(box, i) ? unit_of(box, i) : 0;
         all |= static_cast<uint64_t>(by * (has(run_axes, i) && by > 0 ? along : 1));
     }
-    return static_cast<int64_t>(all & (~all + 1));
+    return alignment_in(all);
 }
 
 void align_runs(BoxTile *box) {

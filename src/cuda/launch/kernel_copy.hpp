@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/rounding.hpp"
 #include "cuda/layout/packed_order.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 
@@ -18,7 +19,7 @@ constexpr int64_t kMostByElements = int64_t{2} << 20;
 constexpr int64_t kElementsOfWarp = 32;
 constexpr int64_t element_of(const Transfer &transfer) {
     constexpr int64_t kMost = 16;
-    return std::min(transfer.run & -transfer.run, kMost);
+    return std::min(alignment_in(static_cast<uint64_t>(transfer.run)), kMost);
 }
 
 // Refuses a stream of another device. A kernel reaches another device's memory only with peer access, which only the

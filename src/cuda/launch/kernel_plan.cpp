@@ -24,7 +24,7 @@ int32_t unit_of(const Transfer &transfer) {
     for (int32_t i = 0; i < transfer.ndim; ++i) {
         all |= static_cast<uint64_t>(transfer.axes[i].dst_step) | static_cast<uint64_t>(transfer.axes[i].src_step);
     }
-    return static_cast<int32_t>(all & (~all + 1));
+    return static_cast<int32_t>(alignment_in(all));
 }
 
 void find_extent(const Transfer &transfer, Shape *shape) {

@@ -263,8 +263,7 @@ double read_by_tile(const Shape &shape, const Choice &choice, const Run &a, cons
         const bool within = std::find(b.axes, b.axes + b.ndim, i) != b.axes + b.ndim;
         begins |= within ? 0 : static_cast<uint64_t>(shape.axes[i].src_step);
     }
-    const auto aligned = static_cast<int64_t>(begins & (~begins + 1));
-    return src.count_units(shape.element, aligned, kBurstBytes) * kBurstBytes /
+    return src.count_units(shape.element, alignment_in(begins), kBurstBytes) * kBurstBytes /
            static_cast<double>(a_count * b_count * shape.element);
 }
 
