@@ -10,6 +10,7 @@ namespace via::cuda {
 namespace {
 
 constexpr int64_t kLineBytes = 128;
+constexpr double kFewLoads = 1.2;  // elements and tiles have few loads under way across a link
 
 // Returns the part of a copy that the second-level cache does not hold: 0 for small copies, 1 for large ones.
 double past_caches(const Shape &shape) {
@@ -193,7 +194,7 @@ double cost_of_elements(const Shape &shape, const ElementsWalk &walk) {
         return within;
     }
     const double sectors_stored = count * stored_by_warp(shape, walk, &dst) / kElementsOfWarp;
-    return std::max(within, cost_of_crossing(shape, sectors_stored, count * sectors));
+    return std::max(within, cost_of_crossing(shape, sectors_stored, count * sectors * kFewLoads));
 }
 
 namespace {
@@ -254,8 +255,7 @@ double cost_across_link(const Shape &shape, const KernelPlan &plan) {
     const double each = 1 + ends_of_run(shape, plan) * kSectorBytes / static_cast<double>(bytes_of_run(shape, plan)) +
                         parts_of_runs(shape, plan);
     const double sectors = static_cast<double>(shape.nbytes) / kSectorBytes * each;
-    constexpr double kByTiles = 1.2;  // which have few loads under way
-    const double waits = plan.route == KernelRoute::Tiles ? kByTiles : 1;
+    const double waits = plan.route == KernelRoute::Tiles ? kFewLoads : 1;
     const double loaded = shape.far_side == FarSide::Src ? sectors * read_per_byte(shape) * waits : 0;
     return std::max(plan.cost, cost_of_crossing(shape, sectors, loaded));
 }
