@@ -74,14 +74,21 @@ inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUde
 // Calls a member of Driver: VIA_TRY_CUDA(cuMemFree(address)).
 #define VIA_TRY_CUDA(call) VIA_TRY(::via::cuda::check_driver(::via::cuda::driver().call, #call))
 
-// Relaxes the thread's capture mode for a scope; nests. Threads of the library need it before they call the driver.
-// User threads need it for calls that a capture elsewhere would forbid: an event query by another thread ends a global
-// capture.
+// Whether the thread is in the scope below. Initial-exec: see core/base/thread_state.hpp.
+inline constinit thread_local bool capture_is_relaxed __attribute__((tls_model("initial-exec"))) = false;
+
+// Relaxes the thread's capture mode for a scope; nests, and the outermost scope asks the driver. Threads of the library
+// need it before they call the driver. User threads need it for calls that a capture elsewhere would forbid: an event
+// query by another thread ends a global capture.
 class RelaxedCapture {
 public:
-    RelaxedCapture() : mode_(CU_STREAM_CAPTURE_MODE_RELAXED), entered_(exchange()) {}
+    RelaxedCapture() : entered_(!capture_is_relaxed && exchange()) { capture_is_relaxed |= entered_; }
     ~RelaxedCapture() {
-        if (entered_ && !exchange()) [[unlikely]] {
+        if (!entered_) {
+            return;
+        }
+        capture_is_relaxed = false;
+        if (!exchange()) [[unlikely]] {
             (void)exchange();  // the thread must not stay so
         }
     }
@@ -90,7 +97,7 @@ public:
 
 private:
     bool exchange() { return driver().cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS; }
-    CUstreamCaptureMode mode_;
+    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
     const bool entered_;
 };
 
