@@ -223,29 +223,33 @@ bool is_ordered_by_pieces(const PeerPlan &plan, const ResolvedStream &stream) {
 }
 
 // Orders the side stream after the caller's, and that after the side stream. Joins the side stream in a capture again,
-// whatever failed.
-Status enqueue_with_side(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream,
-                         const ResolvedStream &side) {
+// whatever failed. A host that waits needs no stream to wait for the side stream, which has less to do.
+Status enqueue_with_side(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream, SideStream &side_stream,
+                         Caller caller) {
+    const ResolvedStream &side = side_stream.get();
+    const bool waits = caller == Caller::Waits;
     const bool is_src = side.device_id == parts.reached().src_side.device_id;
     const bool on_both = works_on_src(plan) && works_on_dst(plan);
     const bool is_ordered = on_both && is_ordered_by_pieces(plan, stream);
-    VIA_TRY(is_ordered && !is_src ? VIA_OK : follow(side, stream));
+    VIA_TRY((is_ordered && !is_src) || (waits && is_idle(stream)) ? VIA_OK : follow(side, stream));
     const Status status =
         enqueue_on(parts, plan, {is_src || !on_both ? side : stream, !is_src || !on_both ? side : stream});
     if (status == VIA_OK && is_ordered && is_src) {
-        return VIA_OK;
+        return waits ? wait_for_stream(stream) : VIA_OK;
     }
-    return first_of(status, follow(stream, side));
+    return first_of(status, waits ? side_stream.wait() : follow(stream, side));
 }
 
-// `side_device`: as find_side_device.
-Status enqueue_parts(PeerParts &parts, const PeerPlan &plan, int32_t side_device, const ResolvedStream &stream) {
+// `side_device`: as find_side_device. For a caller that waits, all work is done on return.
+Status enqueue_parts(PeerParts &parts, const PeerPlan &plan, int32_t side_device, const ResolvedStream &stream,
+                     Caller caller) {
     if (side_device < 0) {
-        return end_failed(enqueue_on(parts, plan, {stream, stream}), stream);
+        VIA_TRY(end_failed(enqueue_on(parts, plan, {stream, stream}), stream));
+        return caller == Caller::Waits ? wait_for_stream(stream) : VIA_OK;
     }
     SideStream side;
     VIA_TRY(side.take(side_device, stream));
-    return end_failed(end_failed(enqueue_with_side(parts, plan, stream, side.get()), side.get()), stream);
+    return end_failed(end_failed(enqueue_with_side(parts, plan, stream, side, caller), side.get()), stream);
 }
 
 // Prepares the part of one device, like prepare_kernel.
@@ -286,22 +290,24 @@ Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const R
 }
 
 // One kernel on the caller's stream is checked as it is launched: nothing comes before it.
-Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream) {
+Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream,
+                         Caller caller) {
     VIA_TRY(transfer.ndim > 0 ? check_peer_stream(transfer, stream) : VIA_OK);
     if (plan.route == PeerRoute::Driver) {
-        return copy_bytes(transfer, stream);
+        VIA_TRY(copy_bytes(transfer, stream));
+        return caller == Caller::Waits ? wait_for_stream(stream) : VIA_OK;
     }
     const int32_t side_device = find_side_device(transfer, plan, stream);
     if (side_device >= 0 || plan.route == PeerRoute::Pieces) {
         VIA_TRY(prepare_parts(transfer, plan, side_device, stream));
     }
     StridedParts parts(transfer);
-    return enqueue_parts(parts, plan, side_device, stream);
+    return enqueue_parts(parts, plan, side_device, stream, caller);
 }
 
 Status enqueue_peer_parts(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream) {
     VIA_TRY(check_peer_stream(parts.reached(), stream));
-    return enqueue_parts(parts, plan, find_side_device(parts.reached(), plan, stream), stream);
+    return enqueue_parts(parts, plan, find_side_device(parts.reached(), plan, stream), stream, Caller::GoesOn);
 }
 
 }  // namespace via::cuda

@@ -35,12 +35,13 @@ struct Prepare {
 struct Enqueue {
     const Transfer &transfer;
     const ResolvedStream &stream;
+    Caller caller;
 
     Status operator()(const DriverPlan &) const {
         return stream.capturing ? capture_driver_copy(transfer, stream) : copy_by_driver(transfer, stream);
     }
 
-    Status operator()(const PeerPlan &plan) const { return enqueue_peer_copy(transfer, plan, stream); }
+    Status operator()(const PeerPlan &plan) const { return enqueue_peer_copy(transfer, plan, stream, caller); }
 
     Status operator()(const StagedPlan &) const {
         return fail(VIA_ERROR_INTERNAL, "a staged copy cannot be given to a stream");
@@ -64,9 +65,11 @@ Status prepare_plan(const Transfer &transfer, const TransferPlan &plan, const Re
     return std::visit(Prepare{transfer, stream}, plan);
 }
 
-// Queues the plan. Call with the stream's context entered. What the host has a part in is done on return.
-Status enqueue_plan(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
-    return std::visit(Enqueue{transfer, stream}, plan);
+// Queues the plan. Call with the stream's context entered. What the host has a part in is done on return, and copies
+// between devices for a caller that waits.
+Status enqueue_plan(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream,
+                    Caller caller = Caller::GoesOn) {
+    return std::visit(Enqueue{transfer, stream, caller}, plan);
 }
 
 Status enqueue(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
@@ -97,8 +100,8 @@ Status enqueue_and_wait(const Transfer &transfer, const TransferPlan &plan, cons
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(enter_for(stream, &scope));
-    VIA_TRY(enqueue_plan(transfer, plan, stream));
-    if (has_arrived(transfer, plan)) {
+    VIA_TRY(enqueue_plan(transfer, plan, stream, Caller::Waits));
+    if (has_arrived(transfer, plan) || is_a<PeerPlan>(plan)) {
         return VIA_OK;
     }
     return is_brief(transfer) ? wait_briefly(stream)

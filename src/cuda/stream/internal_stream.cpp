@@ -14,6 +14,7 @@ struct InternalStream {
     ContextKey key;
     CUstream handle;
     uint64_t timeline;
+    bool is_idle;  // false: not known
 };
 
 // Makes a stream. The one of a context that was reset is gone.
@@ -23,7 +24,7 @@ Status make_stream(const ContextKey &key, InternalStream *out_stream) {
     CUstream handle = nullptr;
     VIA_TRY(scope.enter(key.context));
     VIA_TRY_CUDA(cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING));
-    *out_stream = {key, handle, new_timeline()};
+    *out_stream = {key, handle, new_timeline(), false};
     return VIA_OK;
 }
 
@@ -59,8 +60,9 @@ std::mutex keeping;
 // A stream stays part of a capture until the capture ends. Querying it would break the capture, so that is asked first.
 bool can_be_taken(const InternalStream &stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return driver().cuStreamIsCapturing(stream.handle, &status) == CUDA_SUCCESS &&
-           status == CU_STREAM_CAPTURE_STATUS_NONE && driver().cuStreamQuery(stream.handle) == CUDA_SUCCESS;
+    return stream.is_idle || (driver().cuStreamIsCapturing(stream.handle, &status) == CUDA_SUCCESS &&
+                              status == CU_STREAM_CAPTURE_STATUS_NONE &&
+                              driver().cuStreamQuery(stream.handle) == CUDA_SUCCESS);
 }
 
 // Forgets streams of a context that was reset.
@@ -118,10 +120,16 @@ Status SideStream::take(int32_t device_id, const ResolvedStream &origin) {
     return VIA_OK;
 }
 
+Status SideStream::wait() {
+    VIA_TRY(wait_for_stream(stream_));
+    is_idle_ = true;
+    return VIA_OK;
+}
+
 // Leaves the thread's last error alone.
 SideStream::~SideStream() {
     const ContextKey key{stream_.context, stream_.context_id};
-    if (stream_.handle == nullptr || keep(stream_.device_id, {key, stream_.handle, stream_.timeline_number})) {
+    if (stream_.handle == nullptr || keep(stream_.device_id, {key, stream_.handle, stream_.timeline_number, is_idle_})) {
         return;
     }
     const CallbackScope quiet;

@@ -28,9 +28,13 @@ public:
     VIA_NODISCARD Status take(int32_t device_id, const ResolvedStream &origin);
     const ResolvedStream &get() const { return stream_; }
 
+    // Waits for its work. No more may be queued.
+    VIA_NODISCARD Status wait();
+
 private:
     ResolvedStream stream_{};
     ResolvedStream origin_{};
+    bool is_idle_ = false;  // which the next to take it need not ask
 };
 
 }  // namespace via::cuda
