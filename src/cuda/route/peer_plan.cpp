@@ -80,7 +80,7 @@ constexpr double kShared = 1000;       // of sectors that a kernel stores in par
 constexpr double kLaunch = 5000;
 constexpr double kOtherStream = 6000;  // two events and what waits for them
 constexpr double kHandOver = 3000;     // of a piece to the other device's stream
-constexpr double kPieces = 14000;      // scratch memory, and events
+constexpr double kPieces = 10000;      // scratch memory, and events
 
 constexpr int64_t kPieceBytes = int64_t{64} << 20;
 constexpr int64_t kLastPiece = int64_t{8} << 20;
