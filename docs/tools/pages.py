@@ -10,6 +10,7 @@ A page names a part that is made between two lines, which no reader sees:
 | `code: FILE [from "TEXT"] [to "TEXT"] [object NAME]` | lines of a program |
 | `table: FILE... ; PATTERN` | rows of the benchmarks' files, each further file a column of its own |
 | `layouts: FILE...` | what is said of a population of random layouts, each file a seed |
+| `kernels: FILE` | what each kernel is worth |
 | `machine: FILE` | where a file's rows were measured, and by which versions |
 | `numbers:` | the two numbers of the README |
 | `versions:` | the libraries that tests and benchmarks ran with |
@@ -141,6 +142,10 @@ def layouts_of(arguments: str) -> str:
     seeds = [str(found["settings"]["seed"]) for found in reports if "seed" in found["settings"]]
     head = [f"Seeds {', '.join(seeds)}.", ""] if seeds else []
     return "\n".join([*head, *bench("populations").table(reports)])
+
+
+def kernels_of(arguments: str) -> str:
+    return "\n".join(bench("kernel_worth").table(report(arguments.strip())))
 
 
 def machine_of(arguments: str) -> str:
@@ -354,6 +359,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "code": code_of,
     "table": table_of,
     "layouts": layouts_of,
+    "kernels": kernels_of,
     "machine": machine_of,
     "numbers": numbers,
     "versions": versions,

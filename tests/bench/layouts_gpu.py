@@ -8,7 +8,6 @@ written, at the rate of a plain copy in the same run. Results must not depend on
 
 from __future__ import annotations
 
-import argparse
 import math
 import random
 import statistics
@@ -55,18 +54,17 @@ class Layout:
         return math.prod(self.full) * self.dtype.itemsize
 
     def source(self) -> torch.Tensor:
-        values = torch.randint(0, 127, (self.base_bytes(),), dtype=torch.uint8, device=GPU)
+        values = random_values(self.base_bytes())
         cut = tuple(slice(0, extent * step, step) for extent, step in zip(self.shape, self.steps, strict=True))
         return values.view(self.dtype).view(self.full)[cut].permute(self.axes)
-
-    def numbers(self) -> str:
-        """As bench_gpu_kernels reads it."""
-        lists = (self.shape, self.axes, self.steps, self.full)
-        return " ".join(map(str, (self.dtype.itemsize, len(self.shape), *(each for one in lists for each in one))))
 
     def __str__(self) -> str:
         name = str(self.dtype).removeprefix("torch.")
         return f"{name} {list(self.shape)} by {list(self.axes)} steps {list(self.steps)}"
+
+
+def random_values(nbytes: int) -> torch.Tensor:
+    return torch.randint(0, 127, (nbytes,), dtype=torch.uint8, device=GPU)
 
 
 def layouts(seed: int) -> Iterator[Layout]:
@@ -130,16 +128,24 @@ def calls_of(dst: torch.Tensor, src: torch.Tensor) -> dict[str, Call]:
     return calls
 
 
+def bytes_of(values: torch.Tensor) -> torch.Tensor:
+    return values.contiguous().view(-1).view(torch.uint8)
+
+
+def measure_copy(case: str, dst: torch.Tensor, src: torch.Tensor, bound: float) -> Row:
+    calls = calls_of(dst, src)
+    calls[populations.OURS]()
+    right = torch.equal(bytes_of(dst), bytes_of(src))
+    with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+        seconds = {name: seconds_of(call) for name, call in calls.items()}
+    return Row(case, 2 * src.numel() * src.element_size(), seconds, bound, right)
+
+
 def measure(layout: Layout, rate: float) -> Row:
     src = layout.source()
     dst = torch.empty(src.shape, dtype=src.dtype, device=GPU)
-    calls = calls_of(dst, src)
-    calls[populations.OURS]()
-    right = torch.equal(dst.view(-1).view(torch.uint8), src.contiguous().view(-1).view(torch.uint8))
-    with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
-        seconds = {name: seconds_of(call) for name, call in calls.items()}
     nbytes = src.numel() * src.element_size()
-    return Row(str(layout), 2 * nbytes, seconds, (sector_bytes(src, layout.base_bytes()) + nbytes) / rate, right)
+    return measure_copy(str(layout), dst, src, (sector_bytes(src, layout.base_bytes()) + nbytes) / rate)
 
 
 def plain_rate() -> float:
@@ -149,18 +155,9 @@ def plain_rate() -> float:
     return 2 * src.numel() / seconds_of(lambda: dst.copy_(src))
 
 
-def options() -> argparse.Namespace:
-    parser = populations.parser_of("gpu", 260)
-    parser.add_argument("--list", action="store_true", help="print the layouts for bench_gpu_kernels, and end")
-    return parser.parse_args()
-
-
 def main() -> None:
-    chosen = options()
+    chosen = populations.parser_of("gpu", 260).parse_args()
     found = layouts(chosen.seed)
-    if chosen.list:
-        print("\n".join(next(found).numbers() for _ in range(chosen.count)))
-        return
     rate = plain_rate()
     rows = [measure(next(found), rate) for _ in range(chosen.count)]
     populations.show(f"gpu, seed {chosen.seed}, plain copy {rate / 1e9:.0f} GB/s", rows, BANDS, "the bound")

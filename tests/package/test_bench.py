@@ -153,3 +153,36 @@ def test_two_builds_are_compared_by_what_is_slower_whatever_the_unit(tmp_path: P
     failed = subprocess.run([*command[:2], tmp_path, new], check=False, capture_output=True, text=True)
     assert failed.returncode == 1
     assert "has no library" in failed.stderr
+
+
+# ------------------------------------------------------------------------------------------------------------- kernels
+
+
+@pytest.fixture(scope="module")
+def kernels(bench: ModuleType) -> ModuleType:
+    sys.path.insert(0, str(BENCH.parent))
+    try:
+        return importlib.import_module("kernel_worth")
+    finally:
+        sys.path.pop(0)
+
+
+def test_a_kernel_is_worth_what_the_others_take_longer(kernels: ModuleType) -> None:
+    rows = [
+        {"elements": 4.0, "box": 2.0, "chosen": 2.0},
+        {"elements": 1.0, "box": 1.02, "chosen": 1.02},
+        {"elements": 3.0, "rows": 3.0, "chosen": 3.0},
+    ]
+    found = kernels.summary(rows)
+    box, elements = (next(each for each in found["kernels"] if each["kernel"] == name) for name in ("box", "elements"))
+    assert (box["layouts"], box["clearly_best"], box["worst"]) == (2, 1, 2.0)
+    assert box["without"] == pytest.approx(2 ** (1 / 3))
+    assert box["where_best"] == 2.0
+    assert (elements["layouts"], elements["clearly_best"], elements["without"]) == (3, 0, pytest.approx(1.02 ** (1 / 3)))
+    assert found["chosen"]["worst"] == pytest.approx(1.02)
+
+
+def test_plans_of_one_kernel_count_as_its_best(kernels: ModuleType) -> None:
+    plans = [("elements 0", 3.0), ("elements 1", 2.0), ("loose tiles", 5.0), ("tiles", 4.0), ("box 1:1/1", 6.0)]
+    times = kernels.times_of({"plans": [{"name": name, "us": us} for name, us in [*plans, ("chosen", 2.5)]]})
+    assert times == {"elements": 2.0, "loose tiles": 5.0, "tiles": 4.0, "box": 6.0, "chosen": 2.5}

@@ -1,9 +1,9 @@
 // Every plan that a kernel has for random layouts: what it is estimated to take, what it takes, and what planning
-// takes, in microseconds. Rows of JSON, one a line. They show where the choice of plan_kernel loses, and what the
-// constants of its costs should be.
+// takes, in microseconds. Rows of JSON, one a line. They show where the choice of plan_kernel loses, what each kernel
+// is worth (kernels.py), and what the constants of its costs should be.
 //
 //     bench_gpu_kernels [LAYOUTS [SEED [LARGEST]]]     LARGEST in bytes
-//     bench_gpu_kernels - < FILE                       as `layouts_gpu.py --seed SEED --list` gives them
+//     bench_gpu_kernels - < FILE                       a line each: see read_layout
 //     bench_gpu_kernels push|pull ...                  the same between two devices: dst, or src, is on the second
 //     bench_gpu_kernels [push|pull] scatter ...        dst has the layout, and src is dense
 //
@@ -37,34 +37,44 @@ constexpr int64_t kSourceBytes = int64_t{6} << 30;
 constexpr int32_t kTurns = 5;
 constexpr int32_t kLaunches = 3;
 
+// One side of a copy; the other one is dense.
 struct Layout {
     int64_t item;
-    std::vector<int64_t> shape;  // of the source, before its axes are permuted
-    std::vector<int64_t> axes;
-    std::vector<int64_t> steps;
-    std::vector<int64_t> full;  // of the memory: steps, and gaps between rows
+    std::vector<int64_t> shape;
+    std::vector<int64_t> strides;  // in elements, as the next one
+    int64_t offset;
 };
 
-int64_t product(const std::vector<int64_t> &extents, int64_t item) {
-    return std::accumulate(extents.begin(), extents.end(), item, std::multiplies<>());
+int64_t count_of(const std::vector<int64_t> &extents) {
+    return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+}
+
+int64_t bytes_of(const Layout &layout) { return count_of(layout.shape) * layout.item; }
+
+int64_t span_of(const Layout &layout) {
+    int64_t last = layout.offset;
+    for (size_t i = 0; i < layout.shape.size(); ++i) {
+        last += (layout.shape[i] - 1) * layout.strides[i];
+    }
+    return (last + 1) * layout.item;
 }
 
 bool fits(const Layout &layout, int64_t largest) {
-    return product(layout.full, layout.item) <= std::min(kSourceBytes, 24 * largest) &&
-           product(layout.shape, layout.item) <= 2 * largest;
+    return span_of(layout) <= std::min(kSourceBytes, 24 * largest) && bytes_of(layout) <= 2 * largest;
 }
 
-// Reads a layout as a line of numbers: the item's bytes, the number of axes, and the four lists.
+// Reads a layout as a line of numbers: the item's bytes, the number of axes, extents, strides, and the offset.
 bool read_layout(const std::string &line, Layout *out_layout) {
     std::istringstream numbers(line);
     size_t ndim = 0;
     numbers >> out_layout->item >> ndim;
-    for (auto *list : {&out_layout->shape, &out_layout->axes, &out_layout->steps, &out_layout->full}) {
+    for (auto *list : {&out_layout->shape, &out_layout->strides}) {
         list->resize(ndim);
         for (int64_t &number : *list) {
             numbers >> number;
         }
     }
+    numbers >> out_layout->offset;
     return static_cast<bool>(numbers);
 }
 
@@ -87,26 +97,37 @@ private:
         return of.begin()[std::uniform_int_distribution<size_t>(0, of.size() - 1)(random_)];
     }
 
+    // Draws memory whose axes have steps and gaps, and permutes its axes.
     Layout any() {
-        Layout layout{choose({1, 2, 2, 4, 4, 8, 16}), {}, {}, {}, {}};
+        const int64_t item = choose({1, 2, 2, 4, 4, 8, 16});
         const auto ndim = static_cast<size_t>(choose({2, 3, 3, 4, 4, 5}));
         const int64_t target = std::min(choose({1 << 20, 1 << 24, 1 << 26, 1 << 28}), largest_);
         std::vector<double> weights(ndim);
         std::generate(weights.begin(), weights.end(), [this] { return part() + 0.05; });
         const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
-        const double whole = std::log(static_cast<double>(target / layout.item)) / all;
+        const double whole = std::log(static_cast<double>(target / item)) / all;
+        std::vector<int64_t> extents;
+        std::vector<int64_t> steps;
         for (const double weight : weights) {
-            layout.shape.push_back(static_cast<int64_t>(std::exp(whole * weight)) + choose({0, 0, 1, 3}));
-            layout.shape.back() = std::max<int64_t>(layout.shape.back(), 1);
-            layout.steps.push_back(part() < 0.3 ? choose({1, 1, 2, 3}) : 1);
+            extents.push_back(
+                std::max<int64_t>(static_cast<int64_t>(std::exp(whole * weight)) + choose({0, 0, 1, 3}), 1));
+            steps.push_back(part() < 0.3 ? choose({1, 1, 2, 3}) : 1);
         }
-        layout.shape.back() = part() < 0.3 ? choose({2, 3, 4, 5, 7}) : layout.shape.back();
-        for (size_t i = 0; i < ndim; ++i) {
-            layout.full.push_back(layout.shape[i] * layout.steps[i] + choose({0, 0, 5}));
+        extents.back() = part() < 0.3 ? choose({2, 3, 4, 5, 7}) : extents.back();
+        std::vector<int64_t> strides(ndim);
+        int64_t stride = 1;
+        for (size_t i = ndim; i-- > 0;) {
+            strides[i] = stride * steps[i];
+            stride *= extents[i] * steps[i] + choose({0, 0, 5});
         }
-        layout.axes.resize(ndim);
-        std::iota(layout.axes.begin(), layout.axes.end(), int64_t{0});
-        std::shuffle(layout.axes.begin(), layout.axes.end(), random_);
+        std::vector<size_t> axes(ndim);
+        std::iota(axes.begin(), axes.end(), size_t{0});
+        std::shuffle(axes.begin(), axes.end(), random_);
+        Layout layout{item, {}, {}, 0};
+        for (const size_t axis : axes) {
+            layout.shape.push_back(extents[axis]);
+            layout.strides.push_back(strides[axis]);
+        }
         return layout;
     }
 
@@ -152,20 +173,12 @@ struct Memory {
 
 // Returns false if nothing is left to loop over.
 bool find_shape(const Layout &layout, const Memory &memory, Shape *out_shape) {
-    std::vector<int64_t> strides(layout.shape.size());
-    int64_t stride = 1;
-    for (size_t i = strides.size(); i-- > 0;) {
-        strides[i] = stride * layout.steps[i];
-        stride *= layout.full[i];
-    }
-    std::vector<int64_t> shape;
-    std::vector<int64_t> permuted;
-    for (const int64_t axis : layout.axes) {
-        shape.push_back(layout.shape[static_cast<size_t>(axis)]);
-        permuted.push_back(strides[static_cast<size_t>(axis)]);
-    }
-    const Wrapped to(memory.dst, layout.item, shape, memory.scatters ? permuted : std::vector<int64_t>());
-    const Wrapped from(memory.src, layout.item, shape, memory.scatters ? std::vector<int64_t>() : permuted);
+    const std::vector<int64_t> dense;
+    const auto offset = static_cast<CUdeviceptr>(layout.offset * layout.item);
+    const Wrapped to(memory.dst + (memory.scatters ? offset : 0), layout.item, layout.shape,
+                     memory.scatters ? layout.strides : dense);
+    const Wrapped from(memory.src + (memory.scatters ? 0 : offset), layout.item, layout.shape,
+                       memory.scatters ? dense : layout.strides);
     via::Plan plan;
     check(via::normalise_copy(to.get(), from.get(), &plan));
     via::cuda::Transfer transfer{plan.dst, plan.src, plan.nbytes, {}, {}};
@@ -291,9 +304,9 @@ Memory make_memory(const std::string &ends, bool scatters, int64_t largest) {
 void show(const Layout &layout, const Shape &shape, const std::vector<Candidate> &candidates, const KernelPlan &chosen,
           double planned) {
     std::printf(
-        R"({"item": %lld, "shape": %s, "axes": %s, "steps": %s, "nbytes": %lld, "chosen": "%s", "planned": %.3g, "plans": [)",
-        static_cast<long long>(layout.item), listed(layout.shape).c_str(), listed(layout.axes).c_str(),
-        listed(layout.steps).c_str(), static_cast<long long>(shape.nbytes), text_of(chosen).c_str(), planned);
+        R"({"item": %lld, "shape": %s, "strides": %s, "nbytes": %lld, "chosen": "%s", "planned": %.3g, "plans": [)",
+        static_cast<long long>(layout.item), listed(layout.shape).c_str(), listed(layout.strides).c_str(),
+        static_cast<long long>(shape.nbytes), text_of(chosen).c_str(), planned);
     for (size_t i = 0; i < candidates.size(); ++i) {
         const Candidate &each = candidates[i];
         std::printf(R"(%s{"name": "%s", "us": %.5g, "estimate": %.5g, "text": "%s"})", i == 0 ? "" : ", ",
@@ -308,16 +321,17 @@ void measure(const Layout &layout, const Memory &memory, Stream *stream) {
     if (!find_shape(layout, memory, &shape)) {
         return;
     }
+    KernelPlan chosen;
+    const auto begin = std::chrono::steady_clock::now();
+    via::cuda::plan_kernel_of(shape, &chosen);
+    const std::chrono::duration<double, std::micro> planned = std::chrono::steady_clock::now() - begin;
     std::vector<Candidate> candidates = candidates_of(shape);
+    candidates.push_back({"chosen", chosen, {}});
     for (int32_t turn = 0; turn < kTurns; ++turn) {
         for (Candidate &each : candidates) {
             each.taken.push_back(stream->time(each.plan));
         }
     }
-    KernelPlan chosen;
-    const auto begin = std::chrono::steady_clock::now();
-    via::cuda::plan_kernel_of(shape, &chosen);
-    const std::chrono::duration<double, std::micro> planned = std::chrono::steady_clock::now() - begin;
     show(layout, shape, candidates, chosen, planned.count());
 }
 
