@@ -5,6 +5,7 @@
 #include "copy/bits.hpp"
 #include "copy/choose_tiles.hpp"
 #include "copy/copy.hpp"
+#include "copy/normalise.hpp"
 #include "copy/run.hpp"
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
@@ -38,12 +39,9 @@ Status run_on_host(CopyPlan *plan) {
 // Copies one part on the calling thread, for copies that pass through the host's memory.
 void copy_part(const cuda::Move &move, cuda::Cache cache) {
     Plan plan;
-    plan.dst = move.dst;
-    plan.src = move.src;
-    plan.run = move.run;
+    normalise_bytes(move.dst, move.src, move.run, &plan);
     plan.nbytes = move.nbytes;
     plan.ndim = move.ndim;
-    plan.trailing_bits = 0;
     std::copy_n(move.axes, move.ndim, plan.axes);
     choose_tiles_single(&plan, cache == cuda::Cache::Past);
     run_plan(plan);

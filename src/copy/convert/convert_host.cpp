@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
 
 #include "copy/choose_tiles.hpp"
 #include "copy/host/host_kernels.hpp"
+#include "copy/host/walk.hpp"
+#include "copy/normalise.hpp"
 #include "copy/plan/cache_sizes.hpp"
 #include "copy/run.hpp"
 #include "core/async/thread_pool.hpp"
@@ -190,34 +191,20 @@ bool has_rows(const ElementLoops &loops, const RunConverter &converter) {
            (axis.extent >= kLeastRow || loops.ndim == 1);
 }
 
-// Returns the axis along which src moves least, other than not at all.
-int32_t find_near_axis(const ElementLoops &loops) {
-    int32_t near = 0;
-    int64_t least = INT64_MAX;
-    for (int32_t i = 0; i < loops.ndim; ++i) {
-        const int64_t step = std::abs(loops.axes[i].src_step);
-        if (step != 0 && step < least) {
-            least = step;
-            near = i;
-        }
-    }
-    return near;
-}
-
 // Rounds down to a power of two.
 int64_t square_root(int64_t value) { return int64_t{1} << (std::bit_width(static_cast<uint64_t>(value)) - 1) / 2; }
 
 // Blocks go along the axes that are dense in either array first, a square of both, then along the others.
 void cut_blocks(const ElementLoops &loops, int64_t most, int64_t *block) {
     std::fill_n(block, loops.ndim, 1);
-    const int32_t near = find_near_axis(loops);
+    const int32_t near = find_source_axis(loops.axes, loops.ndim);
     int64_t left = most;
     const auto grow = [&](int32_t axis, int64_t limit) {
         const int64_t had = block[axis];
         block[axis] = std::clamp<int64_t>(std::min(limit, left * had), had, loops.axes[axis].extent);
         left = left * had / block[axis];
     };
-    if (near != 0) {
+    if (near > 0) {
         grow(0, square_root(most));
         grow(near, square_root(most));
     }
@@ -419,13 +406,8 @@ private:
 
     // Returns whether elements of one size are apart, and plans the strided copy of them.
     static bool plan_copy(const ElementLoops &part, int64_t item, Plan *plan) {
-        plan->dst = part.dst;
-        plan->src = part.src;
-        plan->run = item;
+        normalise_bytes(part.dst, part.src, item, plan);
         plan->nbytes = part.count * item;
-        plan->trailing_bits = 0;
-        plan->in_bits = false;
-        plan->ndim = 0;
         for (int32_t i = 0; i < part.ndim; ++i) {
             if (part.axes[i].extent > 1) {
                 plan->axes[plan->ndim++] = part.axes[i];
