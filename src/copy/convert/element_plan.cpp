@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "copy/copy_check.hpp"
+#include "copy/normalise.hpp"
 #include "copy/plan/overlap.hpp"
 #include "core/layout/axes.hpp"
 #include "core/layout/casting.hpp"
@@ -169,19 +170,15 @@ bool make_element_loops(via_array *dst, via_array *src, const ElementConversion 
 }  // namespace
 
 Status check_overlap(const ElementLoops &loops, const ElementConversion &elements) {
-    Plan written{};
-    written.dst = loops.dst;
-    written.src = loops.src;
-    written.run = bytes_of(elements.dst);
+    Plan written;
+    normalise_bytes(loops.dst, loops.src, bytes_of(elements.dst), &written);
     written.ndim = loops.ndim;
     std::copy_n(loops.axes, loops.ndim, written.axes);
     VIA_TRY(check_self_overlap(written));
-    RunSet dst(reinterpret_cast<int64_t>(loops.dst), bytes_of(elements.dst));
-    RunSet src(reinterpret_cast<int64_t>(loops.src), bytes_of(elements.src));
-    for (int32_t i = 0; i < loops.ndim; ++i) {
-        dst.add(loops.axes[i].extent, loops.axes[i].dst_step);
-        src.add(loops.axes[i].extent, loops.axes[i].src_step);
-    }
+    const RunSet dst(reinterpret_cast<int64_t>(loops.dst), bytes_of(elements.dst), loops.axes, loops.ndim,
+                     &Axis::dst_step);
+    const RunSet src(reinterpret_cast<int64_t>(loops.src), bytes_of(elements.src), loops.axes, loops.ndim,
+                     &Axis::src_step);
     const Overlap overlap = find_overlap(dst, src);
     return overlap == Overlap::None ? VIA_OK
                                     : fail(VIA_ERROR_OVERLAP, "dst %s src; expected memory apart",

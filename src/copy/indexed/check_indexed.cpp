@@ -211,10 +211,7 @@ bool are_same_rows(const Plan &row, const IndexedRows &rows) {
 }
 
 RunSet runs_of(const IndexedRows &rows, const void *first, int64_t Axis::*step, int64_t extent, int64_t row_step) {
-    RunSet runs(reinterpret_cast<int64_t>(first), rows.run);
-    for (int32_t i = 0; i < rows.ndim; ++i) {
-        runs.add(rows.axes[i].extent, rows.axes[i].*step);
-    }
+    RunSet runs(reinterpret_cast<int64_t>(first), rows.run, rows.axes, rows.ndim, step);
     if (extent > 1) {
         runs.add(extent, row_step);
     }

@@ -1,6 +1,5 @@
 #include "copy/copy_check.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "copy/plan/overlap.hpp"
@@ -55,29 +54,18 @@ struct Range {
     int64_t high;
 };
 
-Range dst_range(const Plan &plan) {
-    const auto start = reinterpret_cast<int64_t>(plan.dst);
+Range range_of(const Plan &plan, const void *first, int64_t Axis::*step) {
+    const auto start = reinterpret_cast<int64_t>(first);
     Range range{start, start + whole_run(plan)};
     for (int32_t i = 0; i < plan.ndim; ++i) {
-        range.high += (plan.axes[i].extent - 1) * plan.axes[i].dst_step;
-    }
-    return range;
-}
-
-Range src_range(const Plan &plan) {
-    const auto start = reinterpret_cast<int64_t>(plan.src);
-    Range range{start, start + whole_run(plan)};
-    for (int32_t i = 0; i < plan.ndim; ++i) {
-        const int64_t reach = (plan.axes[i].extent - 1) * plan.axes[i].src_step;
+        const int64_t reach = (plan.axes[i].extent - 1) * plan.axes[i].*step;
         (reach < 0 ? range.low : range.high) += reach;
     }
     return range;
 }
 
 RunSet make_runs(const Plan &plan, int64_t start, int64_t Axis::*step) {
-    RunSet runs(start, whole_run(plan));
-    std::for_each_n(plan.axes, plan.ndim, [&](const Axis &axis) { runs.add(axis.extent, axis.*step); });
-    return runs;
+    return {start, whole_run(plan), plan.axes, plan.ndim, step};
 }
 
 // Checks in bits, counted from dst. Memory too far away for an int64_t of bits cannot overlap.
@@ -157,8 +145,8 @@ Status check_mutual_overlap(const Plan &plan) {
     if (plan.in_bits) [[unlikely]] {
         return check_bits_apart(plan);
     }
-    const Range dst = dst_range(plan);
-    const Range src = src_range(plan);
+    const Range dst = range_of(plan, plan.dst, &Axis::dst_step);
+    const Range src = range_of(plan, plan.src, &Axis::src_step);
     return dst.high <= src.low || src.high <= dst.low ? VIA_OK : mutual_overlap(plan, dst, src);
 }
 

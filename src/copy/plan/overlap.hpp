@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/layout/axis.hpp"
+
 namespace via {
 
 enum class Overlap : int32_t {
@@ -19,6 +21,13 @@ struct RunSet {
     };
 
     RunSet(int64_t first, int64_t nbytes) : start(first), run(nbytes) {}
+
+    // Has an index for each axis, by the steps of one array.
+    RunSet(int64_t first, int64_t nbytes, const Axis *axes, int32_t ndim, int64_t Axis::*step) : RunSet(first, nbytes) {
+        for (int32_t i = 0; i < ndim; ++i) {
+            add(axes[i].extent, axes[i].*step);
+        }
+    }
 
     // Adds an index of 0 to extent - 1; at most kCapacity of them.
     void add(int64_t extent, int64_t step) { indices[count++] = {extent, step}; }
