@@ -34,9 +34,23 @@ struct Scratch {
 
 constinit CachedObjects<Scratch, 32> scratches;
 
+constexpr const ConvertKernels *kLevels[] = {
+    &base_conversions,
+#if defined(__x86_64__)
+    &avx2_conversions,
+    &avx512_conversions,
+#endif
+};
+
 int64_t wide_bytes(WideKind kind) { return kind == WideKind::Int32 || kind == WideKind::Float32 ? 4 : 8; }
 
 }  // namespace
+
+const ConvertKernels *convert_kernels_at(int level) {
+    return simd_kernels_at(level) != nullptr ? kLevels[level] : nullptr;
+}
+
+const ConvertKernels &convert_kernels() { return *kLevels[simd_kernels().level]; }
 
 PlainConverter::PlainConverter(const ElementConversion &elements)
     : dst_bytes_(bytes_of(elements.dst)), src_bytes_(bytes_of(elements.src)), saturates_(elements.saturates) {
