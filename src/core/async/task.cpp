@@ -389,16 +389,6 @@ void cancel_task(via_task *task) {
     }
 }
 
-Status hand_out_task(via_task *task, Status noted, via_task **out_task) {
-    if (noted == VIA_OK) [[likely]] {
-        *out_task = task;
-    } else {
-        cancel_task(task);
-        release_task(task);
-    }
-    return noted;
-}
-
 void report_progress(via_task *task, int64_t nbytes_done) {
     if (task == nullptr) {
         return;

@@ -72,9 +72,6 @@ VIA_NODISCARD Status start_task(TaskWork *work, int64_t nbytes, Fence *dependenc
 
 void cancel_task(via_task *task);
 
-// Stores a task that was started, if its arrays have noted it. Otherwise cancels and releases it. Returns `noted`.
-VIA_NODISCARD Status hand_out_task(via_task *task, Status noted, via_task **out_task);
-
 // Called by the work, on any thread. nbytes_done counts all bytes so far; smaller numbers than before are ignored. A
 // NULL task has no progress and is never cancelled.
 void report_progress(via_task *task, int64_t nbytes_done);
@@ -105,18 +102,24 @@ VIA_NODISCARD Status run_in_pieces(int64_t count, int64_t nbytes, int64_t done_b
 // Returns the end of the task as a fence, retained for the caller.
 Fence *task_fence(via_task *task);
 
-// Starts a task, and hands it out once `note` has noted its end, a fence, on the arrays.
+void retain_task(via_task *task);
+void release_task(via_task *task);
+
+// Starts a task, and stores it once `note` has noted its end, a fence, on the arrays. Cancels it if that fails.
 template <class Note>
 VIA_NODISCARD Status submit_work(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, const Note &note,
                                  via_task **out_task) {
     via_task *task = nullptr;
     VIA_TRY(start_task(work, nbytes, dependency, immediate, &task));
     const UniqueFence end(task_fence(task));
-    return hand_out_task(task, note(end.get()), out_task);
+    if (const Status noted = note(end.get()); noted != VIA_OK) [[unlikely]] {
+        cancel_task(task);
+        release_task(task);
+        return noted;
+    }
+    *out_task = task;
+    return VIA_OK;
 }
-
-void retain_task(via_task *task);
-void release_task(via_task *task);
 
 // Waits for the end and returns the task's own status, with its text. Errors: VIA_ERROR_WOULD_DEADLOCK in a callback of
 // the library, unless the task has ended.
