@@ -74,8 +74,7 @@ private:
     ReferenceCount references_;
 };
 
-inline void release_planned(PlannedCopy *copy) { copy->release(); }
-using UniquePlannedCopy = UniqueHandle<PlannedCopy, release_planned>;
+using UniquePlannedCopy = UniqueHandle<PlannedCopy, &PlannedCopy::release>;
 
 // Submits the copy as a task, after the work of the stream unless that is nullptr or no_sync.
 VIA_NODISCARD Status submit_planned(PlannedCopy *copy, via_stream *stream, via_task **out_task);

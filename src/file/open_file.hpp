@@ -107,7 +107,6 @@ private:
     MapCount *maps_ = nullptr;
 };
 
-inline void release_open_file(OpenFile *file) { file->release(); }
-using UniqueOpenFile = UniqueHandle<OpenFile, release_open_file>;
+using UniqueOpenFile = UniqueHandle<OpenFile, &OpenFile::release>;
 
 }  // namespace via

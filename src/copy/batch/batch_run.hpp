@@ -143,8 +143,6 @@ private:
     Ending ending_{{}, this};
 };
 
-inline void release_prepared(PreparedBatch *prepared) { prepared->release(); }
-
-using UniquePreparedBatch = UniqueHandle<PreparedBatch, release_prepared>;
+using UniquePreparedBatch = UniqueHandle<PreparedBatch, &PreparedBatch::release>;
 
 }  // namespace via

@@ -58,11 +58,9 @@ protected:
     virtual ~TaskWork() noexcept(false) = default;  // releases arrays, which may call what the caller gave
 };
 
-inline void end_work(TaskWork *work) { work->end(); }
-
 // Owns work until start_task gets it.
 template <class Work>
-using UniqueWork = UniqueHandle<Work, end_work>;
+using UniqueWork = UniqueHandle<Work, &TaskWork::end>;
 
 // Starts a task of `nbytes`, whose work runs after `dependency` (nullptr: at once). Retains the dependency. Consumes
 // the work: on failure it ends without having run. An `immediate` task, whose work never waits, runs on the calling

@@ -1,6 +1,7 @@
 // Makes objects without exceptions, and owns them until the end of a scope.
 #pragma once
 
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -15,14 +16,14 @@ VIA_NODISCARD Status make_object(const char *what, Object **out_object, Members 
     return *out_object != nullptr ? VIA_OK : fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %s", what);
 }
 
-// Owns one reference, which `destroy` releases, or none.
+// Owns one reference, which `destroy` releases, or none. `destroy` is a function, or a member that takes nothing.
 template <class Held, auto destroy>
 class UniqueHandle {
 public:
     explicit UniqueHandle(Held *held = nullptr) : held_(held) {}
-    ~UniqueHandle() noexcept(noexcept(destroy(std::declval<Held *>()))) {
+    ~UniqueHandle() noexcept(noexcept(std::invoke(destroy, std::declval<Held *>()))) {
         if (held_ != nullptr) {
-            destroy(held_);
+            std::invoke(destroy, held_);
         }
     }
     UniqueHandle(const UniqueHandle &) = delete;
