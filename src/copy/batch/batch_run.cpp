@@ -171,7 +171,7 @@ Storage **sort_once(Storage **first, Storage **last) {
 }  // namespace
 
 PreparedBatch::PreparedBatch(Entries *entries, int32_t device_id)
-    : entries_(entries), count_(entries->count), device_id_(device_id), changes_(kUnknown) {
+    : DeferredCallback{}, entries_(entries), count_(entries->count), device_id_(device_id), changes_(kUnknown) {
     entries_->references.retain();
 }
 
@@ -213,7 +213,7 @@ void PreparedBatch::sort_storages() {
 
 void PreparedBatch::end_later(DeferredCallback *deferred) {
     via::count(Counter::PendingReleases, -1);
-    PreparedBatch *prepared = reinterpret_cast<Ending *>(deferred)->prepared;
+    auto *prepared = static_cast<PreparedBatch *>(deferred);
     prepared->latest_ = nullptr;
     delete prepared;
 }
@@ -227,8 +227,8 @@ void PreparedBatch::release() {
         return;
     }
     via::count(Counter::PendingReleases, 1);
-    ending_.deferred = DeferredCallback{&latest_, 1, end_later, nullptr};
-    defer(&ending_.deferred);
+    static_cast<DeferredCallback &>(*this) = {&latest_, 1, end_later, nullptr};
+    defer(this);
 }
 
 bool PreparedBatch::serves(int32_t count, int32_t device_id) const {
@@ -251,8 +251,8 @@ Status PreparedBatch::look_before(const Timeline &later, Before *out_before) {
     // Ignores a complete fence: it may be that of a task that failed, which later runs do not depend on.
     Fence *latest = out_before->latest.get();
     const bool is_before = latest == nullptr || latest->is_of(later) || latest->is_complete();
-    Fence *fences[] = {is_before ? nullptr : retained(latest), ready};
-    return join_fences(fences, 2, out_before->all.out());
+    Fence *both[] = {is_before ? nullptr : retained(latest), ready};
+    return join_fences(both, 2, out_before->all.out());
 }
 
 bool PreparedBatch::replace_latest(Fence *before, Fence *end, uint64_t changes) {

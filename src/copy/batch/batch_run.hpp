@@ -83,7 +83,7 @@ void release_entries(Entries *entries);
 
 // The copies of a batch, planned once to run again and again. Holds the entries, and so the arrays, until the last
 // fused run has ended: they need no fences of their accesses.
-class PreparedBatch {
+class PreparedBatch : DeferredCallback {
 public:
     // `device_id` as in plan_batch.
     VIA_NODISCARD static Status make(Entries *entries, int32_t device_id, PreparedBatch **out_prepared);
@@ -118,12 +118,6 @@ public:
     VIA_NODISCARD Status run(via_stream *stream);
 
 private:
-    // The reaper's handle of a batch that ends later.
-    struct Ending {
-        DeferredCallback deferred{};
-        PreparedBatch *prepared;
-    };
-
     PreparedBatch(Entries *entries, int32_t device_id);
     ~PreparedBatch();
 
@@ -140,7 +134,6 @@ private:
     BatchPlan plan_;
     Fence *latest_ = nullptr;  // owned; this and the next with the lock held
     uint64_t changes_;         // as long as write_changes() is this, no array has another ready fence than latest_
-    Ending ending_{{}, this};
 };
 
 using UniquePreparedBatch = UniqueHandle<PreparedBatch, &PreparedBatch::release>;

@@ -1,7 +1,6 @@
 #include "core/array/access_tracker.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <new>
 #include <thread>
@@ -23,14 +22,13 @@ struct FenceList {
     void append(Fence *fence) { items[count++] = fence; }
 };
 
-class AccessTracker {
+class AccessTracker : public DeferredCallback {
 public:
     FenceList older_accesses;     // before the storage's last access
     Fence *last_write = nullptr;  // from detach_fences on, and the next one too
     Fence *last_access = nullptr;
     Fence *inline_fences[2] = {};  // from defer_release on: the list if there were no older accesses
     Deleter deleter{};
-    DeferredCallback deferred{};
 };
 
 namespace {
@@ -325,8 +323,7 @@ void end_tracker(AccessTracker *tracker) {
 
 void release_pending(DeferredCallback *deferred) {
     count(Counter::PendingReleases, -1);
-    end_tracker(
-        reinterpret_cast<AccessTracker *>(reinterpret_cast<char *>(deferred) - offsetof(AccessTracker, deferred)));
+    end_tracker(static_cast<AccessTracker *>(deferred));
 }
 
 }  // namespace
@@ -561,9 +558,9 @@ void defer_release(AccessTracker *tracker, const Deleter &deleter) {
     if (fences.count == 0 || free_after(deleter, fences.items, fences.count)) {
         return end_tracker(tracker);
     }
-    tracker->deferred = DeferredCallback{fences.items, fences.count, release_pending, nullptr};
+    static_cast<DeferredCallback &>(*tracker) = {fences.items, fences.count, release_pending, nullptr};
     count(Counter::PendingReleases, 1);
-    defer(&tracker->deferred);
+    defer(tracker);
 }
 
 }  // namespace via

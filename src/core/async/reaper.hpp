@@ -25,7 +25,8 @@
 
 namespace via {
 
-// Calls `invoke` exactly once, on a thread of the task executor, after all fences have completed.
+// Calls `invoke` exactly once, on a thread of the task executor, after all fences have completed. What is called back
+// derives from it.
 struct DeferredCallback {
     Fence **fences;  // `count` of them, owned by the entry; may be nullptr if count is 0
     int32_t count;

@@ -31,22 +31,10 @@ struct TaskOutcome {
     const char *text;
 };
 
-// Connect a task to the executor and the reaper.
-struct TaskJob {
-    Job job{};
-    via_task *task;
-};
-
-struct TaskDeferred {
-    DeferredCallback deferred{};
-    via_task *task;
-    Fence *fence = nullptr;
-};
-
 }  // namespace via
 
 // Held by its handles, and by the machinery until the callback has been called.
-struct via_task final : public via::Fence {
+struct via_task final : public via::Fence, public via::Job, public via::DeferredCallback {
     via_task(via::TaskWork *given, int64_t nbytes) : work(given), total(nbytes) { text[0] = '\0'; }
 
     via::TaskWork *const work;
@@ -70,8 +58,7 @@ struct via_task final : public via::Fence {
     int32_t code = 0;
     char text[via::ErrorRecord::kCapacity];
 
-    via::TaskJob job{{}, this};
-    via::TaskDeferred deferred{{}, this};
+    via::Fence *awaited = nullptr;  // by the deferred callback
 
     bool is_complete() override;
     via::Status wait() override;
@@ -238,18 +225,15 @@ void deliver_and_release(via_task *task) {
     task->release();
 }
 
-via_task *task_of(Job *job) { return reinterpret_cast<TaskJob *>(job)->task; }
-via_task *task_of(DeferredCallback *deferred) { return reinterpret_cast<TaskDeferred *>(deferred)->task; }
-
 // Passes the machinery's reference to the reaper.
 void defer_until(via_task *task, Fence *fence, void (*invoke)(DeferredCallback *deferred)) {
-    task->deferred.fence = fence;
-    task->deferred.deferred = DeferredCallback{&task->deferred.fence, 1, invoke, nullptr};
-    defer(&task->deferred.deferred);
+    task->awaited = fence;
+    static_cast<DeferredCallback &>(*task) = {&task->awaited, 1, invoke, nullptr};
+    defer(task);
 }
 
 void device_has_ended(DeferredCallback *deferred) {
-    via_task *task = task_of(deferred);
+    auto *task = static_cast<via_task *>(deferred);
     {
         const UniqueFence fence(device_fence(task));
         const Status status = fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
@@ -271,7 +255,7 @@ void enter_submitted(via_task *task, Fence *fence, const TaskOutcome &so_far) {
         defer_until(task, fence, device_has_ended);
     } else {
         fence->release();
-        device_has_ended(&task->deferred.deferred);
+        device_has_ended(task);
     }
 }
 
@@ -303,14 +287,14 @@ void run(via_task *task) {
     deliver_and_release(task);
 }
 
-void run_job(Job *job) { run(task_of(job)); }
+void run_job(Job *job) { run(static_cast<via_task *>(job)); }
 
 void run_after_dependency(DeferredCallback *deferred) {
     unreserve_thread();
-    run(task_of(deferred));
+    run(static_cast<via_task *>(deferred));
 }
 
-void deliver_job(Job *job) { deliver_and_release(task_of(job)); }
+void deliver_job(Job *job) { deliver_and_release(static_cast<via_task *>(job)); }
 
 // Makes sure that there is a reaper: without one the task would never begin, or never end.
 Status need_reaper() {
@@ -337,8 +321,8 @@ Status begin_task(via_task *task, Fence *dependency, bool immediate) {
         run(task);
         return VIA_OK;
     }
-    task->job.job.run = run_job;
-    return execute(&task->job.job);
+    task->Job::run = run_job;
+    return execute(task);
 }
 
 // Calls back soon after a cancellation. A task without dependency has a job under way that calls back; that of a task
@@ -353,8 +337,8 @@ void deliver_soon(via_task *task) {
     }
     const LastErrorKeeper scope;
     task->retain();
-    task->job.job.run = deliver_job;
-    if (execute(&task->job.job) != VIA_OK) {
+    task->Job::run = deliver_job;
+    if (execute(task) != VIA_OK) {
         task->release();
     }
 }
