@@ -60,6 +60,44 @@ Status run_once(BatchPlan *plan, Fence *dependency, via_stream *stream) {
     return first_of(written, read);
 }
 
+// Plans single copies. Errors: all of via_copy_async.
+Status plan_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream, SinglePlans *out_plans) {
+    for (int32_t i = 0; i < singles.count(); ++i) {
+        const int32_t at = singles[i];
+        PlannedCopy *planned = pairs.planned_at(at);
+        const Status status = planned != nullptr ? check_planned(planned, stream, out_plans)
+                                                 : plan_single(pairs.dsts[at], pairs.srcs[at], stream, out_plans);
+        VIA_TRY(name_entry(at, pairs.count, status));
+    }
+    return VIA_OK;
+}
+
+// Runs single copies in stream order, one after the other.
+Status copy_singles(const Pairs &pairs, const SingleCopies &singles, const SinglePlans &plans, via_stream *stream) {
+    for (int32_t i = 0; i < singles.count(); ++i) {
+        const int32_t at = singles[i];
+        PlannedCopy *planned = pairs.planned_at(at);
+        const Status status =
+            planned != nullptr ? planned->run_on(stream) : run_single(pairs.dsts[at], pairs.srcs[at], plans[i], stream);
+        VIA_TRY(name_entry(at, pairs.count, status));
+    }
+    return VIA_OK;
+}
+
+// Plans all copies, and runs them: the fused ones by run_fused(timeline), if the stream (nullptr: legacy) can, which
+// become a part of that timeline.
+template <class RunFused>
+Status run_all(const Pairs &pairs, const BatchPlan &plan, via_stream *stream, const RunFused &run_fused) {
+    bool fused = false;
+    Timeline timeline;
+    VIA_TRY(plan.fused != nullptr ? cuda::can_run_on(plan.fused, stream, &fused, &timeline) : VIA_OK);
+    const SingleCopies singles(plan, pairs.count, fused);
+    SinglePlans plans;
+    VIA_TRY(plan_singles(pairs, singles, stream, &plans));
+    VIA_TRY(fused ? run_fused(timeline) : VIA_OK);
+    return copy_singles(pairs, singles, plans, stream);
+}
+
 }  // namespace
 
 Status SinglePlans::append(CopyPlan **out_plan) {
@@ -75,33 +113,6 @@ Status SinglePlans::append_none() {
     return plans_.append(nullptr) ? VIA_OK : fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan a copy");
 }
 
-Status can_run_fused(const BatchPlan &plan, via_stream *stream, bool *out_can, Timeline *out_timeline) {
-    *out_can = false;
-    return plan.fused != nullptr ? cuda::can_run_on(plan.fused, stream, out_can, out_timeline) : VIA_OK;
-}
-
-Status plan_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream, SinglePlans *out_plans) {
-    for (int32_t i = 0; i < singles.count(); ++i) {
-        const int32_t at = singles[i];
-        PlannedCopy *planned = pairs.planned_at(at);
-        const Status status = planned != nullptr ? check_planned(planned, stream, out_plans)
-                                                 : plan_single(pairs.dsts[at], pairs.srcs[at], stream, out_plans);
-        VIA_TRY(name_entry(at, pairs.count, status));
-    }
-    return VIA_OK;
-}
-
-Status copy_singles(const Pairs &pairs, const SingleCopies &singles, const SinglePlans &plans, via_stream *stream) {
-    for (int32_t i = 0; i < singles.count(); ++i) {
-        const int32_t at = singles[i];
-        PlannedCopy *planned = pairs.planned_at(at);
-        const Status status =
-            planned != nullptr ? planned->run_on(stream) : run_single(pairs.dsts[at], pairs.srcs[at], plans[i], stream);
-        VIA_TRY(name_entry(at, pairs.count, status));
-    }
-    return VIA_OK;
-}
-
 Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream) {
     const Pairs pairs{count, dsts, srcs};
     if (count == 1) {
@@ -111,18 +122,11 @@ Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
     BatchPlan plan;
     LastWriteFences ready;
     VIA_TRY(plan_batch(pairs, cuda::device_meant_by(stream), &ready, &plan));
-    bool fused = false;
-    Timeline timeline;
-    VIA_TRY(can_run_fused(plan, stream, &fused, &timeline));
-    const SingleCopies singles(plan, count, fused);
-    SinglePlans plans;
-    VIA_TRY(plan_singles(pairs, singles, stream, &plans));
-    if (fused) {
+    return run_all(pairs, plan, stream, [&](const Timeline &timeline) {
         UniqueFence dependency;
         VIA_TRY(ready.join(timeline, dependency.out()));
-        VIA_TRY(name_fused(plan, count, run_once(&plan, dependency.get(), stream)));
-    }
-    return copy_singles(pairs, singles, plans, stream);
+        return name_fused(plan, count, run_once(&plan, dependency.get(), stream));
+    });
 }
 
 Entries *make_entries(int32_t capacity) {
@@ -306,16 +310,8 @@ Status PreparedBatch::run_fused(via_stream *stream, const Timeline &timeline) {
 }
 
 Status PreparedBatch::run(via_stream *stream) {
-    bool fused = false;
-    Timeline timeline;
-    VIA_TRY(can_run_fused(plan_, stream, &fused, &timeline));
-    const SingleCopies singles(plan_, count_, fused);
-    SinglePlans plans;
-    VIA_TRY(plan_singles(pairs(), singles, stream, &plans));
-    if (fused) {
-        VIA_TRY(name_fused(plan_, count_, run_fused(stream, timeline)));
-    }
-    return copy_singles(pairs(), singles, plans, stream);
+    return run_all(pairs(), plan_, stream,
+                   [&](const Timeline &timeline) { return name_fused(plan_, count_, run_fused(stream, timeline)); });
 }
 
 }  // namespace via

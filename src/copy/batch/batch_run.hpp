@@ -25,9 +25,6 @@ private:
     bool all_;
 };
 
-// Returns whether the stream (nullptr: legacy) can run the fused copies, and the timeline that they become a part of.
-VIA_NODISCARD Status can_run_fused(const BatchPlan &plan, via_stream *stream, bool *out_can, Timeline *out_timeline);
-
 // Owns the plans of single copies, in order; nullptr for copies without elements.
 class SinglePlans {
 public:
@@ -51,14 +48,6 @@ public:
 private:
     List<CopyPlan *> plans_;
 };
-
-// Plans single copies. Errors: all of via_copy_async.
-VIA_NODISCARD Status plan_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream,
-                                  SinglePlans *out_plans);
-
-// Runs single copies in stream order, one after the other.
-VIA_NODISCARD Status copy_singles(const Pairs &pairs, const SingleCopies &singles, const SinglePlans &plans,
-                                  via_stream *stream);
 
 // The arrays of a batch, shared by the batch and its plans. A plan reads only as many as there were when it was made,
 // so the batch may append more. Followed in their block by `capacity` destinations, as many sources, and as many copies
