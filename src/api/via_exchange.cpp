@@ -18,10 +18,9 @@ static_assert(sizeof(via_array_interface) == 1080 && offsetof(via_array_interfac
 // Exports the array, or a copy of it if the negotiation requires one. The copy lives as long as its tensor. It is made
 // on the consumer's stream, or is complete on return without one.
 template <class Tensor>
-Status export_tensor(via_array *array, DlpackForm form, const via_dlpack_options &options, via_stream *stream,
-                     Tensor **out_tensor) {
+Status export_tensor(via_array *array, const via_dlpack_options &options, via_stream *stream, Tensor **out_tensor) {
     ExchangePlan plan{};
-    VIA_TRY(negotiate_export(array, form, options, &plan));
+    VIA_TRY(negotiate_export(array, kDlpackForm<Tensor>, options, &plan));
     if (!plan.copies) [[likely]] {
         VIA_TRY(order_consumer(array, plan.device_type, stream));
         return export_dlpack(array, options, plan, out_tensor);
@@ -52,12 +51,12 @@ Status import_tensor(Tensor *tensor, const via_dlpack_options &options, via_stre
 
 // The common part of both exports.
 template <class Tensor>
-Status export_checked(const char *function, via_array *array, DlpackForm form, const via_dlpack_options *options,
-                      via_stream *stream, Tensor **out_tensor) {
+Status export_checked(const char *function, via_array *array, const via_dlpack_options *options, via_stream *stream,
+                      Tensor **out_tensor) {
     return guarded(function, output("out_tensor", out_tensor), required("array", array), [&]() -> Status {
         via_dlpack_options wanted = VIA_DLPACK_OPTIONS_INIT;
         VIA_TRY(options != nullptr ? read_options(*options, &wanted) : VIA_OK);
-        return export_tensor(array, form, wanted, stream, out_tensor);
+        return export_tensor(array, wanted, stream, out_tensor);
     });
 }
 
@@ -86,7 +85,7 @@ Status wrap_cuda_description(const via_array_interface &description, const Delet
 via_status via_to_dlpack(via_array *array, const via_dlpack_options *options, via_stream *stream,
                          DLManagedTensorVersioned **out_tensor) {
     VIA_TRACE_API(via_to_dlpack, array, options, stream, out_tensor);
-    return export_checked(__func__, array, DlpackForm::Versioned, options, stream, out_tensor);
+    return export_checked(__func__, array, options, stream, out_tensor);
 }
 
 via_status via_from_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_options *options, via_stream *stream,
@@ -98,7 +97,7 @@ via_status via_from_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_op
 via_status via_to_dlpack_legacy(via_array *array, const via_dlpack_options *options, via_stream *stream,
                                 DLManagedTensor **out_tensor) {
     VIA_TRACE_API(via_to_dlpack_legacy, array, options, stream, out_tensor);
-    return export_checked(__func__, array, DlpackForm::Legacy, options, stream, out_tensor);
+    return export_checked(__func__, array, options, stream, out_tensor);
 }
 
 via_status via_from_dlpack_legacy(DLManagedTensor *tensor, const via_dlpack_options *options, via_stream *stream,

@@ -149,21 +149,6 @@ void end_export(Tensor *tensor) {
     release_array(array);
 }
 
-template <class Tensor>
-Status begin_export(via_array *array, const ExchangePlan &plan, Tensor **out_tensor) {
-    auto *tensor = static_cast<Tensor *>(std::malloc(sizeof(Tensor)));
-    if (tensor == nullptr) [[unlikely]] {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a tensor of %zu bytes", sizeof(Tensor));
-    }
-    tensor->dl_tensor = describe(array, plan);
-    tensor->manager_ctx = array;
-    tensor->deleter = end_export<Tensor>;
-    retain_array(array);
-    count(Counter::Exports, 1);
-    *out_tensor = tensor;
-    return VIA_OK;
-}
-
 uint64_t export_flags(via_array *array, bool copied) {
     return (array->is_read_only() ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) | (copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0) |
            ((array->flags & VIA_ARRAY_SUBBYTE_PADDED) != 0 ? DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED : 0);
@@ -199,17 +184,24 @@ Status negotiate_export(via_array *array, DlpackForm form, const via_dlpack_opti
     return VIA_OK;
 }
 
+template <class Tensor>
 Status export_dlpack(via_array *array, const via_dlpack_options &options, const ExchangePlan &plan,
-                     DLManagedTensorVersioned **out_tensor) {
-    VIA_TRY(begin_export(array, plan, out_tensor));
-    (*out_tensor)->version = version_for(options);
-    (*out_tensor)->flags = export_flags(array, plan.copies);
+                     Tensor **out_tensor) {
+    auto *tensor = static_cast<Tensor *>(std::malloc(sizeof(Tensor)));
+    if (tensor == nullptr) [[unlikely]] {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a tensor of %zu bytes", sizeof(Tensor));
+    }
+    tensor->dl_tensor = describe(array, plan);
+    tensor->manager_ctx = array;
+    tensor->deleter = end_export<Tensor>;
+    if constexpr (kDlpackForm<Tensor> == DlpackForm::Versioned) {
+        tensor->version = version_for(options);
+        tensor->flags = export_flags(array, plan.copies);
+    }
+    retain_array(array);
+    count(Counter::Exports, 1);
+    *out_tensor = tensor;
     return VIA_OK;
-}
-
-Status export_dlpack(via_array *array, const via_dlpack_options &, const ExchangePlan &plan,
-                     DLManagedTensor **out_tensor) {
-    return begin_export(array, plan, out_tensor);
 }
 
 namespace {
@@ -301,9 +293,25 @@ Status import_device_memory(const ArraySpec &spec, const Deleter &deleter, const
     });
 }
 
+}  // namespace
+
 template <class Tensor>
-Status import_tensor(Tensor *tensor, uint64_t flags, const ExchangePlan &plan, via_stream *stream,
-                     via_array **out_array) {
+Status negotiate_import(const Tensor &tensor, const via_dlpack_options &options, ExchangePlan *out_plan) {
+    int32_t type = 0;
+    int32_t id = 0;
+    if constexpr (kDlpackForm<Tensor> == DlpackForm::Versioned) {
+        VIA_TRY(check_header(tensor));
+    }
+    VIA_TRY(read_device(tensor.dl_tensor.device, &type, &id));
+    return plan_exchange(options, type, id, out_plan);
+}
+
+template <class Tensor>
+Status import_dlpack(Tensor *tensor, const ExchangePlan &plan, via_stream *stream, via_array **out_array) {
+    uint64_t flags = 0;
+    if constexpr (kDlpackForm<Tensor> == DlpackForm::Versioned) {
+        flags = tensor->flags;
+    }
     ArraySpec spec;
     VIA_TRY(read_tensor(tensor->dl_tensor, flags, &spec));
     const Deleter deleter{plan.copies ? nullptr : end_import<Tensor>, nullptr, tensor, nullptr, 0};
@@ -314,43 +322,22 @@ Status import_tensor(Tensor *tensor, uint64_t flags, const ExchangePlan &plan, v
     return make_array(spec, deleter, out_array);
 }
 
-Status negotiate(const DLDevice &device, const via_dlpack_options &options, ExchangePlan *out_plan) {
-    int32_t type = 0;
-    int32_t id = 0;
-    VIA_TRY(read_device(device, &type, &id));
-    return plan_exchange(options, type, id, out_plan);
-}
-
 template <class Tensor>
-void call_deleter(Tensor *tensor) {
+void delete_tensor(Tensor *tensor) {
     if (tensor != nullptr && tensor->deleter != nullptr) {
         const CallbackScope scope;
         tensor->deleter(tensor);
     }
 }
 
-}  // namespace
-
-Status negotiate_import(const DLManagedTensorVersioned &tensor, const via_dlpack_options &options,
-                        ExchangePlan *out_plan) {
-    VIA_TRY(check_header(tensor));
-    return negotiate(tensor.dl_tensor.device, options, out_plan);
-}
-
-Status negotiate_import(const DLManagedTensor &tensor, const via_dlpack_options &options, ExchangePlan *out_plan) {
-    return negotiate(tensor.dl_tensor.device, options, out_plan);
-}
-
-Status import_dlpack(DLManagedTensorVersioned *tensor, const ExchangePlan &plan, via_stream *stream,
-                     via_array **out_array) {
-    return import_tensor(tensor, tensor->flags, plan, stream, out_array);
-}
-
-Status import_dlpack(DLManagedTensor *tensor, const ExchangePlan &plan, via_stream *stream, via_array **out_array) {
-    return import_tensor(tensor, 0, plan, stream, out_array);
-}
-
-void delete_tensor(DLManagedTensorVersioned *tensor) { call_deleter(tensor); }
-void delete_tensor(DLManagedTensor *tensor) { call_deleter(tensor); }
+template Status export_dlpack(via_array *, const via_dlpack_options &, const ExchangePlan &,
+                              DLManagedTensorVersioned **);
+template Status export_dlpack(via_array *, const via_dlpack_options &, const ExchangePlan &, DLManagedTensor **);
+template Status negotiate_import(const DLManagedTensorVersioned &, const via_dlpack_options &, ExchangePlan *);
+template Status negotiate_import(const DLManagedTensor &, const via_dlpack_options &, ExchangePlan *);
+template Status import_dlpack(DLManagedTensorVersioned *, const ExchangePlan &, via_stream *, via_array **);
+template Status import_dlpack(DLManagedTensor *, const ExchangePlan &, via_stream *, via_array **);
+template void delete_tensor(DLManagedTensorVersioned *);
+template void delete_tensor(DLManagedTensor *);
 
 }  // namespace via

@@ -5,6 +5,7 @@
 #include <dlpack/dlpack.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/array/array.hpp"
 #include "core/base/status.hpp"
@@ -15,7 +16,11 @@ namespace via {
 inline constexpr uint32_t kDlpackMajor = 1;
 inline constexpr uint32_t kDlpackMinor = 3;
 
+// DLManagedTensorVersioned, and DLManagedTensor of before 1.0; functions of a Tensor are for both.
 enum class DlpackForm { Versioned, Legacy };
+
+template <class Tensor>
+constexpr DlpackForm kDlpackForm = std::is_same_v<Tensor, DLManagedTensor> ? DlpackForm::Legacy : DlpackForm::Versioned;
 
 // How an import or export proceeds.
 struct ExchangePlan {
@@ -33,30 +38,21 @@ VIA_NODISCARD Status negotiate_export(via_array *array, DlpackForm form, const v
 
 // Exports an array that negotiate_export has accepted, under the planned device. With `plan.copies` it is a copy made
 // for this consumer alone.
+template <class Tensor>
 VIA_NODISCARD Status export_dlpack(via_array *array, const via_dlpack_options &options, const ExchangePlan &plan,
-                                   DLManagedTensorVersioned **out_tensor);
-
-VIA_NODISCARD Status export_dlpack(via_array *array, const via_dlpack_options &options, const ExchangePlan &plan,
-                                   DLManagedTensor **out_tensor);
+                                   Tensor **out_tensor);
 
 // Plans the import of a tensor. Errors: those of its version, of its device and of the target device.
-VIA_NODISCARD Status negotiate_import(const DLManagedTensorVersioned &tensor, const via_dlpack_options &options,
-                                      ExchangePlan *out_plan);
-
-VIA_NODISCARD Status negotiate_import(const DLManagedTensor &tensor, const via_dlpack_options &options,
-                                      ExchangePlan *out_plan);
+template <class Tensor>
+VIA_NODISCARD Status negotiate_import(const Tensor &tensor, const via_dlpack_options &options, ExchangePlan *out_plan);
 
 // Makes an array on the tensor's memory, ready after the work queued on the stream so far. It has the planned device,
 // and its release calls the deleter. With `plan.copies` it has the tensor's own device and only borrows.
-VIA_NODISCARD Status import_dlpack(DLManagedTensorVersioned *tensor, const ExchangePlan &plan, via_stream *stream,
-                                   via_array **out_array);
+template <class Tensor>
+VIA_NODISCARD Status import_dlpack(Tensor *tensor, const ExchangePlan &plan, via_stream *stream, via_array **out_array);
 
-VIA_NODISCARD Status import_dlpack(DLManagedTensor *tensor, const ExchangePlan &plan, via_stream *stream,
-                                   via_array **out_array);
-
-// Call the deleter, if there is one.
-void delete_tensor(DLManagedTensorVersioned *tensor);
-
-void delete_tensor(DLManagedTensor *tensor);
+// Calls the deleter, if there is one.
+template <class Tensor>
+void delete_tensor(Tensor *tensor);
 
 }  // namespace via
