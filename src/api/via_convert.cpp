@@ -1,7 +1,6 @@
 #include "copy/convert.hpp"
 
 #include "api/guard.hpp"
-#include "core/layout/casting.hpp"
 
 using namespace via;
 

@@ -2,7 +2,6 @@
 
 #include "core/array/memory.hpp"
 #include "core/base/checked.hpp"
-#include "core/layout/casting.hpp"
 
 namespace via {
 namespace {

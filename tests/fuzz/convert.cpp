@@ -5,7 +5,7 @@
 
 #include "bytes.hpp"
 #include "copy/convert/convert_kernels.hpp"
-#include "core/layout/casting.hpp"
+#include "core/layout/dtype.hpp"
 
 namespace {
 

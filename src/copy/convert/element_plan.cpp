@@ -8,7 +8,6 @@
 #include "copy/normalise.hpp"
 #include "copy/plan/overlap.hpp"
 #include "core/layout/axes.hpp"
-#include "core/layout/casting.hpp"
 
 namespace via {
 namespace {

@@ -14,7 +14,6 @@
 #include "core/array/access_tracker.hpp"
 #include "core/array/view.hpp"
 #include "core/base/thread_state.hpp"
-#include "core/layout/casting.hpp"
 #include "cuda/convert_transfer.hpp"
 #include "cuda/indexed_transfer.hpp"
 
