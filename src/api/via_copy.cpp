@@ -5,7 +5,6 @@
 #include "copy/explain.hpp"
 #include "copy/fill.hpp"
 #include "copy/indexed.hpp"
-#include "copy/submit.hpp"
 
 using namespace via;
 

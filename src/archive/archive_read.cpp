@@ -434,7 +434,7 @@ Status submit_archive(via_archive *archive, via_array *buffer, via_stream *strea
     VIA_TRY(check_read(archive, buffer));
     auto work = std::make_unique<ArchiveWork>(archive, buffer);
     UniqueFence dependency;
-    VIA_TRY(find_dependency(buffer, stream, dependency.out()));
+    VIA_TRY(dependency_of_arrays(stream, buffer->device_id, {buffer}, dependency.out()));
     const auto note = [&](Fence *end) { return set_last_write(buffer->storage, end); };
     return submit_work(work.release(), buffer->size, dependency.get(), false, note, out_task);
 }

@@ -7,7 +7,6 @@
 #include <new>
 
 #include "copy/copy_plan.hpp"
-#include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/array/memory.hpp"
 #include "core/async/task.hpp"

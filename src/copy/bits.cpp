@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "copy/copy.hpp"
-#include "copy/submit.hpp"
+#include "copy/copy_plan.hpp"
 #include "core/array/memory.hpp"
 
 namespace via {

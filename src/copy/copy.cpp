@@ -5,7 +5,9 @@
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
+#include "core/array/access_tracker.hpp"
 #include "core/array/memory.hpp"
+#include "core/async/task.hpp"
 #include "cuda/cuda_memory.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
@@ -97,6 +99,42 @@ Status copy_array_async(via_array *dst, via_array *src, via_stream *stream) {
     CopyPlan plan;
     VIA_TRY(prepare_copy(dst, src, Ask::Always, &plan));
     return copy_on(&plan, stream);
+}
+
+namespace {
+
+// The work of a task: one copy, with a reference to both arrays.
+struct CopyWork final : TaskWork {
+    CopyWork(via_array *to, via_array *from) : src(from), dst(to) {
+        retain_array(to);
+        retain_array(from);
+    }
+
+    Status run(via_task *task, Fence **out_fence) override {
+        return dst.get()->size == 0 ? VIA_OK : run_in_task(&plan, 0, task, out_fence);
+    }
+
+    const UniqueArray src;
+    const UniqueArray dst;
+    CopyPlan plan;  // unless there are no elements
+};
+
+}  // namespace
+
+// Plans the copy before anything waits for it.
+Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task **out_task) {
+    UniqueWork<CopyWork> work;
+    VIA_TRY(check_arrays(dst, src));
+    VIA_TRY(check_task_memory(dst, src));
+    VIA_TRY(make_object("a task", work.out(), dst, src));
+    const bool is_empty = dst->size == 0;
+    VIA_TRY(is_empty ? VIA_OK : plan_task_copy(dst, src, &work.get()->plan));
+    UniqueFence dependency;
+    VIA_TRY(dependency_of_copy(dst, src, stream, dependency.out()));
+    const bool immediate = !is_empty && is_immediate(work.get()->plan);
+    // Readers of dst wait for the task, and so does the release of either.
+    const auto note = [&](Fence *end) { return set_last_copy(dst, {src}, end); };
+    return submit_work(work.release(), dst->nbytes(), dependency.get(), immediate, note, out_task);
 }
 
 Status copy_bytes(void *dst, const void *src, int64_t nbytes, via_stream *stream) {

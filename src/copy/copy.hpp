@@ -32,6 +32,9 @@ VIA_NODISCARD Status copy_array_async(via_array *dst, via_array *src, via_stream
 VIA_NODISCARD Status plan_copy_async(via_array *dst, via_array *src, via_stream *stream, CopyPlan *out_plan);
 bool needs_no_stream(via_array *dst, via_array *src, via_stream *stream);
 
+// Submits a copy as a task, after no stream if `stream` is nullptr or no_sync. See via_copy_submit.
+VIA_NODISCARD Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task **out_task);
+
 // Copies between two addresses of any memory that do not overlap: as copy_array if `stream` is nullptr, otherwise as
 // copy_array_async.
 VIA_NODISCARD Status copy_bytes(void *dst, const void *src, int64_t nbytes, via_stream *stream);

@@ -7,8 +7,9 @@
 #include "copy/copy.hpp"
 #include "copy/normalise.hpp"
 #include "copy/run.hpp"
-#include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
+#include "core/async/task.hpp"
+#include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/transfer_plan.hpp"
 
@@ -170,12 +171,75 @@ Status run_on(CopyPlan *plan, via_stream *stream) {
                                                : cuda::transfer_on(plan->transfer, plan->device, stream);
 }
 
-Status plan_for_task(CopyPlan *plan) {
-    return plan->on_host || plan->through_host ? VIA_OK : cuda::plan_for_task(plan->transfer, &plan->device);
-}
-
 Status plan_for_text(CopyPlan *plan) {
     return plan->on_host || plan->through_host ? VIA_OK : cuda::plan_for_text(plan->transfer, &plan->device);
+}
+
+Status check_task_memory(via_array *dst, via_array *src, via_array *dst_index, via_array *src_index) {
+    return are_plain(dst, src, dst_index, src_index) ? VIA_OK : cuda::need("a copy of CUDA's memory");
+}
+
+Status plan_task_copy(via_array *dst, via_array *src, CopyPlan *out_plan) {
+    VIA_TRY(prepare_copy(dst, src, are_plain(dst, src) ? Ask::Never : Ask::Always, out_plan));
+    return out_plan->on_host || out_plan->through_host ? VIA_OK
+                                                       : cuda::plan_for_task(out_plan->transfer, &out_plan->device);
+}
+
+Status run_in_task(CopyPlan *plan, int64_t done_before, via_task *task, Fence **out_fence) {
+    if (plan->through_host) [[unlikely]] {
+        return copy_bits_by_host(plan->loops, plan->transfer, task);
+    }
+    return plan->on_host ? run_copy_in_pieces(&plan->loops, done_before, task)
+                         : cuda::transfer_for_task(plan->transfer, plan->device, task, out_fence);
+}
+
+bool is_immediate(const CopyPlan &plan) {
+    return !plan.on_host && !plan.through_host && cuda::is_immediate(plan.transfer, plan.device);
+}
+
+Status copy_and_wait(via_array *dst, via_array *src) {
+    CopyPlan plan;
+    VIA_TRY(plan_task_copy(dst, src, &plan));
+    UniqueFence fence;
+    VIA_TRY(run_in_task(&plan, 0, nullptr, fence.out()));
+    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
+}
+
+namespace {
+
+// Nothing was ever queued on a shared stream where there is no device, nor on the one that orders nothing.
+bool orders_something(via_stream *stream) {
+    if (stream == nullptr || stream == cuda::no_sync_stream()) {
+        return false;
+    }
+    const bool is_shared = stream == cuda::legacy_stream() || stream == cuda::per_thread_stream();
+    return !is_shared || cuda::device_count() > 0;
+}
+
+}  // namespace
+
+Status dependency_of_stream(via_stream *stream, int32_t device_id, Fence **out_dependency) {
+    *out_dependency = nullptr;
+    return orders_something(stream) ? cuda::stream_fence(stream, device_id, out_dependency) : VIA_OK;
+}
+
+Status dependency_of_arrays(via_stream *stream, int32_t device_id, std::initializer_list<via_array *> arrays,
+                            Fence **out_dependency) {
+    Fence *fences[5] = {};  // of the stream, and of at most two arrays with their lists of row numbers
+    VIA_TRY(dependency_of_stream(stream, device_id, &fences[0]));
+    int32_t count = 1;
+    for (via_array *array : arrays) {
+        fences[count++] = array != nullptr ? last_write(array->storage) : nullptr;
+    }
+    return join_fences(fences, count, out_dependency);
+}
+
+Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fence **out_dependency,
+                          via_array *dst_index, via_array *src_index) {
+    const cuda::Side dst_side{dst->device_type, dst->device_id};
+    const cuda::Side src_side{src->device_type, src->device_id};
+    const int32_t device_id = cuda::device_of_transfer({nullptr, nullptr, 0, dst_side, src_side, dst, src});
+    return dependency_of_arrays(stream, device_id, {dst, src, dst_index, src_index}, out_dependency);
 }
 
 }  // namespace via

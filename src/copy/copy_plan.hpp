@@ -1,7 +1,10 @@
 // A copy planned once, and carried to whatever is done with it: normal form, where both sides are, and how it goes.
 #pragma once
 
+#include <initializer_list>
+
 #include "copy/plan.hpp"
+#include "core/async/fence.hpp"
 #include "cuda/transfer.hpp"
 
 namespace via {
@@ -63,8 +66,33 @@ VIA_NODISCARD Status copy_on(CopyPlan *plan, via_stream *stream);
 VIA_NODISCARD Status plan_on(CopyPlan *plan, via_stream *stream);
 VIA_NODISCARD Status run_on(CopyPlan *plan, via_stream *stream);
 
-// Plan the route for a task, and for a description.
-VIA_NODISCARD Status plan_for_task(CopyPlan *plan);
+// Plans the route for a description.
 VIA_NODISCARD Status plan_for_text(CopyPlan *plan);
+
+// ---- Copies in tasks.
+
+// Refuses what no task can do without CUDA. Lists of row numbers are nullptr where there are none.
+VIA_NODISCARD Status check_task_memory(via_array *dst, via_array *src, via_array *dst_index = nullptr,
+                                       via_array *src_index = nullptr);
+
+// Plans a copy that was checked, of arrays that are not empty.
+VIA_NODISCARD Status plan_task_copy(via_array *dst, via_array *src, CopyPlan *out_plan);
+
+// Copies within TaskWork::run. Waits for and tracks nothing; `done_before` is the task's progress so far.
+VIA_NODISCARD Status run_in_task(CopyPlan *plan, int64_t done_before, via_task *task, Fence **out_fence);
+
+// Returns true if run_in_task only queues work on a device.
+bool is_immediate(const CopyPlan &plan);
+
+// Copies at once, within other work. Waits for and tracks no array, and returns when the bytes have arrived.
+VIA_NODISCARD Status copy_and_wait(via_array *dst, via_array *src);
+
+// Store what a task waits for, retained for the caller; nullptr if there is nothing. The work of the stream, for tasks
+// of this device, unless it is nullptr or no_sync; that and the last writes of arrays, which may be nullptr.
+VIA_NODISCARD Status dependency_of_stream(via_stream *stream, int32_t device_id, Fence **out_dependency);
+VIA_NODISCARD Status dependency_of_arrays(via_stream *stream, int32_t device_id,
+                                          std::initializer_list<via_array *> arrays, Fence **out_dependency);
+VIA_NODISCARD Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fence **out_dependency,
+                                        via_array *dst_index = nullptr, via_array *src_index = nullptr);
 
 }  // namespace via

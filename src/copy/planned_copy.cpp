@@ -1,7 +1,6 @@
 #include "copy/planned_copy.hpp"
 
 #include "copy/copy_plan.hpp"
-#include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "cuda/device.hpp"
 

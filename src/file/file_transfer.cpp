@@ -1,13 +1,11 @@
 #include "file/file_transfer.hpp"
 
-#include <iterator>
 #include <mutex>
 
 #include "copy/copy.hpp"
 #include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/normalise.hpp"
-#include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/array/view.hpp"
 #include "core/async/fence.hpp"
@@ -196,13 +194,6 @@ Status await_transfer(via_array *array, via_stream *stream) {
     return await_arrays(array, nullptr);
 }
 
-Status find_dependency(via_array *array, via_stream *stream, Fence **out_dependency) {
-    UniqueFence before;
-    VIA_TRY(dependency_of_stream(stream, array->device_id, before.out()));
-    Fence *fences[] = {before.release(), last_write(array->storage)};
-    return join_fences(fences, std::size(fences), out_dependency);
-}
-
 Status transfer_array(const FileTransfer &given, via_stream *stream) {
     OrderedTransfer ordered;
     VIA_TRY(ordered.order(given));
@@ -220,7 +211,7 @@ Status submit_transfer(const FileTransfer &given, via_stream *stream, via_task *
     VIA_TRY(ordered.order(given));
     VIA_TRY(check_transfer(ordered.get()));
     UniqueFence dependency;
-    VIA_TRY(find_dependency(given.array, stream, dependency.out()));
+    VIA_TRY(dependency_of_arrays(stream, given.array->device_id, {given.array}, dependency.out()));
     const auto note = [&](Fence *end) {
         Storage *storage = given.array->storage;
         return given.direction == Direction::Read ? set_last_write(storage, end) : add_access(storage, end);

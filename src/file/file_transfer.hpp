@@ -37,7 +37,4 @@ VIA_NODISCARD Status load_array(const char *path, via_memory *memory, const via_
 // Waits on the host for the work that a transfer of `array` on `stream` depends on.
 VIA_NODISCARD Status await_transfer(via_array *array, via_stream *stream);
 
-// Stores the fence of the same work for a task, retained for the caller; nullptr if it is complete.
-VIA_NODISCARD Status find_dependency(via_array *array, via_stream *stream, Fence **out_dependency);
-
 }  // namespace via

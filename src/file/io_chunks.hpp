@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "copy/submit.hpp"
+#include "copy/copy_plan.hpp"
 #include "core/array/array.hpp"
 #include "core/base/rounding.hpp"
 #include "file/file_extents.hpp"

@@ -4,7 +4,6 @@
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/normalise.hpp"
-#include "copy/submit.hpp"
 #include "core/async/task.hpp"
 #include "file/io_chunks.hpp"
 #include "file/move_converted.hpp"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "copy/batch/batch_task.hpp"
+#include "copy/copy.hpp"
 #include "copy/planned_copy.hpp"
-#include "copy/submit.hpp"
 #include "core/base/lock.hpp"
 #include "core/diagnostics/handle_registry.hpp"
 
@@ -110,7 +110,8 @@ void release_batch(via_batch *batch) {
 }
 
 Status add_to_batch(via_batch *batch, via_array *dst, via_array *src) {
-    VIA_TRY(check_task_copy(dst, src));
+    VIA_TRY(check_copy(dst, src));
+    VIA_TRY(check_task_memory(dst, src));
     VIA_TRY(make_room(batch));
     batch->entries->append(dst, src, nullptr);
     return VIA_OK;

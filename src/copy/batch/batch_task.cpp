@@ -6,8 +6,8 @@
 
 #include "copy/batch/batch_run.hpp"
 #include "copy/copy.hpp"
+#include "copy/copy_plan.hpp"
 #include "copy/planned_copy.hpp"
-#include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/async/fence.hpp"
 #include "core/async/task.hpp"

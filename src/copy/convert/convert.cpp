@@ -6,7 +6,6 @@
 #include "copy/element_plan.hpp"
 #include "copy/explain.hpp"
 #include "copy/planned_copy.hpp"
-#include "copy/submit.hpp"
 #include "core/base/text_buffer.hpp"
 #include "cuda/convert_transfer.hpp"
 #include "cuda/device.hpp"

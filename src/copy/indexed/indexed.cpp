@@ -4,13 +4,13 @@
 #include <memory>
 #include <new>
 
+#include "copy/copy_plan.hpp"
 #include "copy/element_plan.hpp"
 #include "copy/indexed/check_indexed.hpp"
 #include "copy/indexed/host_converted_rows.hpp"
 #include "copy/indexed/host_rows.hpp"
 #include "copy/normalise.hpp"
 #include "copy/planned_copy.hpp"
-#include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/array/view.hpp"
 #include "core/base/thread_state.hpp"
