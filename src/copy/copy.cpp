@@ -83,11 +83,6 @@ Status copy_array(via_array *dst, via_array *src) {
     return VIA_OK;
 }
 
-Status plan_copy_async(via_array *dst, via_array *src, via_stream *stream, CopyPlan *out_plan) {
-    VIA_TRY(prepare_copy(dst, src, Ask::Always, out_plan));
-    return plan_on(out_plan, stream);
-}
-
 Status copy_array_async(via_array *dst, via_array *src, via_stream *stream) {
     if (has_nothing_to_wait_for(dst, src, stream)) {
         return copy_array(dst, src);

@@ -11,7 +11,6 @@
 namespace via {
 
 struct Plan;
-struct CopyPlan;
 
 // Check what may refuse any copy, the cheapest questions first. prepare_loops stores the normal form of arrays that are
 // not empty.
@@ -27,9 +26,7 @@ VIA_NODISCARD Status copy_array(via_array *dst, via_array *src);
 // Copies in stream order; nullptr means the legacy stream. See via_copy_async.
 VIA_NODISCARD Status copy_array_async(via_array *dst, via_array *src, via_stream *stream);
 
-// Plans such a copy of a batch, of arrays that are not empty, and refuses all that it refuses. needs_no_stream: the
-// host copies, as copy_array does, and asks no driver.
-VIA_NODISCARD Status plan_copy_async(via_array *dst, via_array *src, via_stream *stream, CopyPlan *out_plan);
+// Returns whether the host does such a copy, as copy_array does, and asks no driver.
 bool needs_no_stream(via_array *dst, via_array *src, via_stream *stream);
 
 // Submits a copy as a task, after no stream if `stream` is nullptr or no_sync. See via_copy_submit.

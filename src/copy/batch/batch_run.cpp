@@ -37,7 +37,8 @@ Status plan_single(via_array *dst, via_array *src, via_stream *stream, SinglePla
     }
     CopyPlan *plan = nullptr;
     VIA_TRY(plans->append(&plan));
-    return plan_copy_async(dst, src, stream, plan);
+    VIA_TRY(prepare_copy(dst, src, Ask::Always, plan));
+    return plan_on(plan, stream);
 }
 
 // Runs one copy. The host plans its own again, which takes less than to remember many plans.
