@@ -285,15 +285,14 @@ Status check_different(const IndexList &list, int64_t count, int64_t extent) {
     return VIA_OK;
 }
 
-Status check_memory(const IndexedArguments &arguments, const Plan &row, const IndexedRows &rows,
-                    RowOverlap *out_overlap) {
-    *out_overlap = RowOverlap::None;
+Status check_memory(const IndexedArguments &arguments, const Plan &row, const IndexedRows &rows, bool *out_same_rows) {
+    *out_same_rows = false;
     VIA_TRY(check_elements_apart(arguments.dst));
     if (are_spans_apart(arguments.dst, arguments.src)) {
         return VIA_OK;
     }
     if (are_same_rows(row, rows)) {
-        *out_overlap = RowOverlap::SameRows;
+        *out_same_rows = true;
         return VIA_OK;
     }
     if (row.in_bits || row.trailing_bits != 0) {

@@ -26,12 +26,10 @@ VIA_NODISCARD Status read_numbers(const char *name, const IndexList &list, int64
 // Refuses numbers that occur twice.
 VIA_NODISCARD Status check_different(const IndexList &list, int64_t count, int64_t extent);
 
-// How dst and src lie. SameRows: row i of one is row i of the other, for every i.
-enum class RowOverlap : int32_t { None, SameRows };
-
-// Errors: VIA_ERROR_OVERLAP for arrays that share bytes in any other way, and for a dst that overlaps itself.
+// Stores whether row i of dst is row i of src, for every i. Errors: VIA_ERROR_OVERLAP for arrays that share bytes in
+// any other way, and for a dst that overlaps itself.
 VIA_NODISCARD Status check_memory(const IndexedArguments &arguments, const Plan &row, const IndexedRows &rows,
-                                  RowOverlap *out_overlap);
+                                  bool *out_same_rows);
 
 // Does the same for rows that are converted, which are never the same ones.
 VIA_NODISCARD Status check_converted_memory(const IndexedArguments &arguments, const ConvertedRows &rows);

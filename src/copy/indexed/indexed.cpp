@@ -124,7 +124,7 @@ private:
     IndexedArguments given_;
     Layout layout_ = Layout::Bytes;
     bool fetches_ = false;  // lists from a device, at each run
-    RowOverlap overlap_ = RowOverlap::None;
+    bool has_same_rows_ = false;
     IndexedRows rows_{};
     Plan row_{};  // row 0 in normal form
     // Of a conversion: the elements of row 0, and the rows.
@@ -197,7 +197,7 @@ Status IndexedCopy::plan_rows() {
     rows_.row_bytes = std::max<int64_t>(row_.nbytes, 1);
     rows_.ndim = row_.ndim;
     std::copy_n(row_.axes, row_.ndim, rows_.axes);
-    return check_memory(given_, row_, rows_, &overlap_);
+    return check_memory(given_, row_, rows_, &has_same_rows_);
 }
 
 // A conversion along the axis of the rows would take a number for each row.
@@ -290,7 +290,7 @@ void IndexedCopy::set_rows() {
 
 // Rows of one array may be copied to others of it if all numbers are known.
 Status IndexedCopy::check_lists() const {
-    if (is_empty_ || overlap_ == RowOverlap::None) {
+    if (is_empty_ || !has_same_rows_) {
         return VIA_OK;
     }
     if (is_on_device(given_.dst_index) || is_on_device(given_.src_index)) {
