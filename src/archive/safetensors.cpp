@@ -162,20 +162,15 @@ private:
     }
 
     Status scan_numbers(size_t most, const char *expected, std::vector<int64_t> *out_numbers) {
-        if (!scanner_.accept("[")) {
-            return refuse(expected);
-        }
-        if (scanner_.accept("]")) {
-            return VIA_OK;
-        }
-        do {
+        const bool is_read = scanner_.accept("[") && scanner_.read_items("]", [&] {
             int64_t number = 0;
             if (out_numbers->size() == most || !scanner_.read_count(&number)) {
-                return refuse(expected);
+                return false;
             }
             out_numbers->push_back(number);
-        } while (scanner_.accept(","));
-        return scanner_.accept("]") ? VIA_OK : refuse(expected);
+            return true;
+        });
+        return is_read ? VIA_OK : refuse(expected);
     }
 
     JsonScanner scanner_;
