@@ -43,6 +43,24 @@ uint32_t read_log_level() {
                               : 0;
 }
 
+constexpr int kCapacity = 2048;
+
+constinit int log_file = STDERR_FILENO;
+
+// Sends further lines to the file; to stderr for nullptr or a file that cannot be opened.
+void open_log(const char *path) {
+    if (path == nullptr || *path == '\0') {
+        return;
+    }
+    constexpr mode_t kPermissions = 0666;
+    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kPermissions);
+    if (file < 0) {
+        log_line("VIADUCT_LOG_FILE is %s; opening it failed with errno %d, and lines go to stderr", path, errno);
+        return;
+    }
+    log_file = file;
+}
+
 // Runs while the library is loaded, before any call.
 uint32_t begin() noexcept {
     const uint32_t lines = read_log_level();
@@ -58,24 +76,7 @@ uint32_t begin() noexcept {
 
 [[maybe_unused]] const uint32_t begun = debug_options = begin();
 
-constexpr int kCapacity = 2048;
-
-constinit int log_file = STDERR_FILENO;
-
 }  // namespace
-
-void open_log(const char *path) {
-    if (path == nullptr || *path == '\0') {
-        return;
-    }
-    constexpr mode_t kPermissions = 0666;
-    const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kPermissions);
-    if (file < 0) {
-        log_line("VIADUCT_LOG_FILE is %s; opening it failed with errno %d, and lines go to stderr", path, errno);
-        return;
-    }
-    log_file = file;
-}
 
 void log_line(const char *format, ...) {
     const int saved = errno;

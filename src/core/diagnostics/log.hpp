@@ -18,9 +18,6 @@ extern uint32_t debug_options __attribute__((visibility("hidden")));
 
 inline bool is_debugging(uint32_t what) { return (debug_options & what) != 0; }
 
-// Sends further lines to the file; to stderr for nullptr or a file that cannot be opened.
-void open_log(const char *path);
-
 // Writes one line (printf format, without newline), with the thread's number; cuts a long one. Makes one system call,
 // so that the lines of threads and processes do not mix. Allocates nothing, and preserves errno and the last error.
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
