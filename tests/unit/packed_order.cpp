@@ -65,12 +65,10 @@ void run_move(const Move &move) {
 // Through a buffer of exactly as many bytes as are said to be needed.
 void cross(const PackedOrder &order, const Slab &slab) {
     std::vector<char> buffer(static_cast<size_t>(via::cuda::buffer_bytes(order, slab)));
-    Move move;
-    via::cuda::make_packing(order, slab, buffer.data(), &move);
-    assert_int_equal(move.nbytes, static_cast<int64_t>(buffer.size()));
-    run_move(move);
-    via::cuda::make_unpacking(order, slab, buffer.data(), &move);
-    run_move(move);
+    const Move packing = via::cuda::make_packing(order, slab, buffer.data());
+    assert_int_equal(packing.nbytes, static_cast<int64_t>(buffer.size()));
+    run_move(packing);
+    run_move(via::cuda::make_unpacking(order, slab, buffer.data()));
 }
 
 void cross_in_pieces(const PackedOrder &order, int64_t wanted, int64_t most) {
@@ -113,8 +111,8 @@ Major random_lead(Random *random) { return random->chance(2) ? Major::Dst : Majo
 
 void any_piece_can_cross_by_itself(void **) {
     for_each_sample(3000, [](Random *random, Sample &sample) {
-        PackedOrder order;
-        via::cuda::make_packed_order(sample.transfer, random_lead(random), random->chance(2), &order);
+        const Major major = random_lead(random);
+        const PackedOrder order = via::cuda::make_packed_order(sample.transfer, major, random->chance(2));
         const int64_t wanted = random->between(1, order.nbytes + 10);
         cross_in_pieces(order, wanted, wanted * random->between(1, 3));
     });
@@ -122,8 +120,8 @@ void any_piece_can_cross_by_itself(void **) {
 
 void chunks_are_cut_into_pieces(void **) {
     for_each_sample(3000, [](Random *random, Sample &sample) {
-        PackedOrder order;
-        via::cuda::make_packed_order(sample.transfer, random_lead(random), random->chance(2), &order);
+        const Major major = random_lead(random);
+        const PackedOrder order = via::cuda::make_packed_order(sample.transfer, major, random->chance(2));
         const int64_t chunk = random->between(1, order.nbytes + 10);
         cross_in_pieces_of_chunks(order, chunk, random->between(1, chunk));
     });
@@ -131,8 +129,7 @@ void chunks_are_cut_into_pieces(void **) {
 
 void what_crosses_raw_takes_its_gaps_along(void **) {
     for_each_sample(3000, [](Random *random, Sample &sample) {
-        PackedOrder order;
-        via::cuda::make_packed_order(sample.transfer, Major::Src, false, &order);
+        PackedOrder order = via::cuda::make_packed_order(sample.transfer, Major::Src, false);
         order.raw = true;
         const int64_t wanted = random->between(1, order.nbytes + 10);
         cross_in_pieces(order, wanted, wanted);
@@ -145,11 +142,8 @@ void each_byte_of_the_source_crosses_once(void **) {
     std::vector<char> dst(4000);
     const Axis axes[] = {{10, 4, 4}, {100, 40, 0}};
     Transfer transfer{dst.data(), src.data(), 4000, {}, {}, nullptr, nullptr, 4, 2, axes};
-    PackedOrder order;
-    via::cuda::make_packed_order(transfer, Major::Src, false, &order);
-    assert_int_equal(order.nbytes, 40);
-    via::cuda::make_packed_order(transfer, Major::Src, true, &order);
-    assert_int_equal(order.nbytes, 4000);
+    assert_int_equal(via::cuda::make_packed_order(transfer, Major::Src, false).nbytes, 40);
+    assert_int_equal(via::cuda::make_packed_order(transfer, Major::Src, true).nbytes, 4000);
 }
 
 // Rows of 1000 bytes, 30 to a plane: pieces are whole rows, and whole planes rather than parts of one with a rest.
@@ -157,8 +151,7 @@ void pieces_are_as_large_as_is_wanted(void **) {
     std::vector<char> memory(1);
     const Axis axes[] = {{30, 1000, 2000}, {50, 30000, 90000}};
     Transfer transfer{memory.data(), memory.data(), 1500000, {}, {}, nullptr, nullptr, 1000, 2, axes};
-    PackedOrder order;
-    via::cuda::make_packed_order(transfer, Major::Src, false, &order);
+    const PackedOrder order = via::cuda::make_packed_order(transfer, Major::Src, false);
     const auto cut = [&](int64_t offset, int64_t wanted, int64_t most) {
         return via::cuda::cut_slab(order, offset, order.nbytes, wanted, most).nbytes;
     };

@@ -91,12 +91,15 @@ Start start_of(const PackedOrder &order, const Slab &slab) {
     return start;
 }
 
-void begin(char *dst, const char *src, Move *move) {
-    move->dst = dst;
-    move->src = src;
-    move->nbytes = 1;
-    move->run = 1;
-    move->ndim = 0;
+// Leaves the axes uninitialised.
+Move begin(char *dst, const char *src, int64_t nbytes, int64_t run) {
+    Move move;
+    move.dst = dst;
+    move.src = src;
+    move.nbytes = nbytes;
+    move.run = run;
+    move.ndim = 0;
+    return move;
 }
 
 void add_axis(Axis axis, Move *move) {
@@ -116,41 +119,41 @@ void add_axis(Axis axis, Move *move) {
 
 }  // namespace
 
-void make_move(const Transfer &transfer, Move *out_move) {
-    out_move->dst = static_cast<char *>(transfer.dst);
-    out_move->src = static_cast<const char *>(transfer.src);
-    out_move->nbytes = transfer.nbytes;
-    out_move->run = transfer.run;
-    out_move->ndim = transfer.ndim;
-    std::copy_n(transfer.axes, transfer.ndim, out_move->axes);
+Move make_move(const Transfer &transfer) {
+    Move move = begin(static_cast<char *>(transfer.dst), static_cast<const char *>(transfer.src), transfer.nbytes,
+                      transfer.run);
+    move.ndim = transfer.ndim;
+    std::copy_n(transfer.axes, transfer.ndim, move.axes);
+    return move;
 }
 
-void make_packed_order(const Transfer &transfer, Major major, bool broadcast_is_packed, PackedOrder *out_order) {
-    out_order->dst = static_cast<char *>(transfer.dst);
-    out_order->src = static_cast<const char *>(transfer.src);
-    out_order->raw = false;
-    out_order->loops[0] = {transfer.run, 1, 1, 1};
-    out_order->ndim = 1;
-    out_order->broadcast_axes = 0;
+PackedOrder make_packed_order(const Transfer &transfer, Major major, bool broadcast_is_packed) {
+    PackedOrder order;
+    order.dst = static_cast<char *>(transfer.dst);
+    order.src = static_cast<const char *>(transfer.src);
+    order.raw = false;
+    order.loops[0] = {transfer.run, 1, 1, 1};
+    order.ndim = 1;
+    order.broadcast_axes = 0;
     const auto crosses = [&](const Axis &axis) { return axis.src_step != 0 || broadcast_is_packed; };
     for (int32_t i = 0; i < transfer.ndim; ++i) {
         if (crosses(transfer.axes[i])) {
-            insert_loop(forward(transfer.axes[i], major, out_order), major, out_order);
+            insert_loop(forward(transfer.axes[i], major, &order), major, &order);
         }
     }
-    count_units(out_order);
+    count_units(&order);
     for (int32_t i = 0; i < transfer.ndim; ++i) {
         if (!crosses(transfer.axes[i])) {
             const Axis &axis = transfer.axes[i];
-            out_order->loops[out_order->ndim + out_order->broadcast_axes++] = {axis.extent, axis.dst_step, 0, 0};
+            order.loops[order.ndim + order.broadcast_axes++] = {axis.extent, axis.dst_step, 0, 0};
         }
     }
+    return order;
 }
 
 SideRows find_rows(const Transfer &transfer, Major side) {
     const auto step_of = [&](const auto &loop) { return std::abs(side == Major::Dst ? loop.dst_step : loop.src_step); };
-    PackedOrder order;
-    make_packed_order(transfer, side, true, &order);
+    const PackedOrder order = make_packed_order(transfer, side, true);
     int64_t run = 1;
     int32_t i = 0;
     for (; i < order.ndim && step_of(order.loops[i]) == run; ++i) {
@@ -187,29 +190,31 @@ int64_t buffer_bytes(const PackedOrder &order, const Slab &slab) {
     return nbytes;
 }
 
-void make_packing(const PackedOrder &order, const Slab &slab, void *buffer, Move *out_move) {
-    begin(static_cast<char *>(buffer), order.src + start_of(order, slab).src, out_move);
+Move make_packing(const PackedOrder &order, const Slab &slab, void *buffer) {
+    const int64_t run = order.raw ? buffer_bytes(order, slab) : 1;
+    Move move = begin(static_cast<char *>(buffer), order.src + start_of(order, slab).src, run, run);
     if (order.raw) {
-        out_move->nbytes = out_move->run = buffer_bytes(order, slab);
-        return;
+        return move;
     }
     for (int32_t i = 0; i < order.ndim; ++i) {
         const Loop &loop = order.loops[i];
-        add_axis({count_in(order, slab, i), loop.unit, loop.src_step}, out_move);
+        add_axis({count_in(order, slab, i), loop.unit, loop.src_step}, &move);
     }
-    merge_axes(&out_move->run, out_move->axes, &out_move->ndim);
+    merge_axes(&move.run, move.axes, &move.ndim);
+    return move;
 }
 
-void make_unpacking(const PackedOrder &order, const Slab &slab, const void *buffer, Move *out_move) {
-    begin(order.dst + start_of(order, slab).dst, static_cast<const char *>(buffer), out_move);
+Move make_unpacking(const PackedOrder &order, const Slab &slab, const void *buffer) {
+    Move move = begin(order.dst + start_of(order, slab).dst, static_cast<const char *>(buffer), 1, 1);
     for (int32_t i = 0; i < order.ndim; ++i) {
         const Loop &loop = order.loops[i];
-        add_axis({count_in(order, slab, i), loop.dst_step, buffer_step(order, loop)}, out_move);
+        add_axis({count_in(order, slab, i), loop.dst_step, buffer_step(order, loop)}, &move);
     }
     for (int32_t i = order.ndim; i < order.ndim + order.broadcast_axes; ++i) {
-        add_axis({order.loops[i].extent, order.loops[i].dst_step, 0}, out_move);
+        add_axis({order.loops[i].extent, order.loops[i].dst_step, 0}, &move);
     }
-    merge_axes(&out_move->run, out_move->axes, &out_move->ndim);
+    merge_axes(&move.run, move.axes, &move.ndim);
+    return move;
 }
 
 }  // namespace via::cuda

@@ -27,11 +27,11 @@ struct PackedOrder {
 };
 
 // Makes one move of a transfer.
-void make_move(const Transfer &transfer, Move *out_move);
+Move make_move(const Transfer &transfer);
 
 // Makes the order of a transfer that has loops. `broadcast_is_packed`: broadcast elements cross as often as they are
 // written, since the other side cannot repeat them.
-void make_packed_order(const Transfer &transfer, Major major, bool broadcast_is_packed, PackedOrder *out_order);
+PackedOrder make_packed_order(const Transfer &transfer, Major major, bool broadcast_is_packed);
 
 // The layout of one side's memory in its own order.
 struct SideRows {
@@ -61,7 +61,7 @@ Slab cut_slab(const PackedOrder &order, int64_t offset, int64_t end, int64_t wan
 int64_t buffer_bytes(const PackedOrder &order, const Slab &slab);
 
 // Make the moves of a slab: from the source into a buffer, and from a buffer into the destination.
-void make_packing(const PackedOrder &order, const Slab &slab, void *buffer, Move *out_move);
-void make_unpacking(const PackedOrder &order, const Slab &slab, const void *buffer, Move *out_move);
+Move make_packing(const PackedOrder &order, const Slab &slab, void *buffer);
+Move make_unpacking(const PackedOrder &order, const Slab &slab, const void *buffer);
 
 }  // namespace via::cuda

@@ -29,9 +29,9 @@ struct LinkStreams {
 // How a transfer is cut into pieces, and the buffers that they pass through.
 struct LinkPieces {
     PackedOrder order;
-    Slab first;
-    int64_t buffer_bytes;
-    char *buffers;
+    Slab first{};
+    int64_t buffer_bytes = 0;
+    char *buffers = nullptr;
 };
 
 // Copies piece by piece: the engine goes on while a kernel places, or has packed, another piece.
@@ -44,10 +44,8 @@ Status enqueue_pieces(const Transfer &transfer, const LinkPieces &pieces, const 
     for (int64_t number = 0, offset = 0; offset < order.nbytes; ++number, offset += piece.nbytes) {
         piece = cut_slab(order, offset, order.nbytes, most, most);
         char *buffer = pieces.buffers + PieceRelay::buffer_of(number) * pieces.buffer_bytes;
-        Move in;
-        Move out;
-        make_packing(order, piece, buffer, &in);
-        make_unpacking(order, piece, buffer, &out);
+        const Move in = make_packing(order, piece, buffer);
+        const Move out = make_unpacking(order, piece, buffer);
         VIA_TRY(relay.pass(
             number, offset + piece.nbytes == order.nbytes,
             [&] {
@@ -74,8 +72,7 @@ Status enqueue_with_side(const Transfer &transfer, const LinkPieces &pieces, con
 // Runs a kernel across the link if the device is full. Side streams are of the primary context, and may not reach the
 // memory of another one.
 Status enqueue_through_scratch(const Transfer &transfer, const LinkCopyPlan &plan, const ResolvedStream &stream) {
-    LinkPieces pieces;
-    make_link_order(transfer, plan.route, &pieces.order);
+    LinkPieces pieces{.order = make_link_order(transfer, plan.route)};
     pieces.first = first_piece(pieces.order, plan.scratch_bytes);
     pieces.buffer_bytes = round_up(buffer_bytes(pieces.order, pieces.first), PieceRelay::kAlignment);
     const int32_t buffers = PieceRelay::count_buffers(pieces.first.nbytes, pieces.order.nbytes);
@@ -97,9 +94,7 @@ Status enqueue_pinned(const Transfer &transfer, const LinkCopyPlan &plan, const 
     if (plan.route != LinkRoute::Rows) {
         return enqueue_through_scratch(transfer, plan, stream);
     }
-    Move move;
-    make_move(transfer, &move);
-    return end_failed(enqueue_rows(move, is_to_device(transfer), stream), stream);
+    return end_failed(enqueue_rows(make_move(transfer), is_to_device(transfer), stream), stream);
 }
 
 namespace {
@@ -163,11 +158,7 @@ private:
 };
 
 bool is_adjacent_on_device(const Transfer &transfer, const StagedPlan &plan) {
-    PackedOrder order;
-    Move move;
-    make_staged_order(transfer, plan, &order);
-    make_device_move(order, is_to_device(transfer), transfer.dst, &move);
-    return move.ndim == 0;
+    return make_device_move(make_staged_order(transfer, plan), is_to_device(transfer), transfer.dst).ndim == 0;
 }
 
 // Returns whether the driver may wait inside its calls for the stream's earlier work, which driver_copy.cpp says how to

@@ -116,8 +116,7 @@ double Chooser::bounced_rows_time(const Move &move, double pieces) const {
 }
 
 void Chooser::try_rows() {
-    Move move;
-    make_move(transfer_, &move);
+    const Move move = make_move(transfer_);
     keep_better(LinkCopyPlan{LinkRoute::Rows, transfer_.nbytes, 0, count_row_calls(move)}, rows_time(move));
 }
 
@@ -146,10 +145,8 @@ void Chooser::try_kernel() {
 
 // Copy engine and kernel overlap, but for one piece.
 void Chooser::try_scratch(LinkRoute route) {
-    PackedOrder order;
-    Move move;
-    make_link_order(transfer_, route, &order);
-    make_host_move(order, to_device_, transfer_.dst, &move);
+    const PackedOrder order = make_link_order(transfer_, route);
+    const Move move = make_host_move(order, to_device_, transfer_.dst);
     const double pieces = as_double((order.nbytes - 1) / first_piece(order, kScratchBytes).nbytes + 1);
     const int64_t scratch = std::min(buffer_bytes(order, whole(order)), kScratchBytes);
     const double waits = pieces > 1 ? pieces * (kCall + kHandOver) : kCall;
@@ -160,10 +157,8 @@ void Chooser::try_scratch(LinkRoute route) {
 // One thread gathers or scatters, a piece at a time. Nothing overlaps. Adjacent bytes need no buffer.
 void Chooser::try_bounce(bool kernels) {
     const BouncePlan plan{plan_staged(transfer_, kernels)};
-    PackedOrder order;
-    Move move;
-    make_staged_order(transfer_, plan.order, &order);
-    make_device_move(order, to_device_, transfer_.dst, &move);
+    const PackedOrder order = make_staged_order(transfer_, plan.order);
+    Move move = make_device_move(order, to_device_, transfer_.dst);
     const double pieces = as_double((order.nbytes - 1) / kBounceBytes + 1);
     const double host = plan.order.adjacent_on_host ? 0 : plan.order.host.nanoseconds;
     const double waits = to_device_ ? 0 : (pieces - 1) * kNextBuffer;
@@ -192,8 +187,7 @@ void Chooser::try_ring() {
 
 // Returns whether all gaps are smaller than a page: a reader of their neighbours may read them.
 bool has_small_gaps(const Transfer &transfer) {
-    PackedOrder order;
-    make_link_order(transfer, LinkRoute::Raw, &order);
+    const PackedOrder order = make_link_order(transfer, LinkRoute::Raw);
     int64_t end = 0;
     for (int32_t i = 0; i < order.ndim; ++i) {
         const PackedOrder::Loop &loop = order.loops[i];
@@ -231,10 +225,11 @@ LinkChoice plan_link_copy(const Transfer &transfer, const LinkMeans &means) {
     return chooser.choice();
 }
 
-void make_link_order(const Transfer &transfer, LinkRoute route, PackedOrder *out_order) {
+PackedOrder make_link_order(const Transfer &transfer, LinkRoute route) {
     const bool to_device = is_to_device(transfer);
-    make_packed_order(transfer, to_device ? Major::Src : Major::Dst, !to_device, out_order);
-    out_order->raw = route == LinkRoute::Raw;
+    PackedOrder order = make_packed_order(transfer, to_device ? Major::Src : Major::Dst, !to_device);
+    order.raw = route == LinkRoute::Raw;
+    return order;
 }
 
 Slab first_piece(const PackedOrder &order, int64_t scratch_bytes) {

@@ -31,7 +31,7 @@ constexpr int64_t kBounceBytes = int64_t{1} << 20;
 
 // Return the order in which a transfer crosses by way of scratch memory, and the first piece that fits there. Later
 // pieces are no larger.
-void make_link_order(const Transfer &transfer, LinkRoute route, PackedOrder *out_order);
+PackedOrder make_link_order(const Transfer &transfer, LinkRoute route);
 Slab first_piece(const PackedOrder &order, int64_t scratch_bytes);
 
 // Describes a plan: "8192 rows of 1024 bytes by a copy engine, in 1 call".

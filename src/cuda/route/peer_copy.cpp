@@ -29,7 +29,7 @@ public:
 
     PeerPlan plan_unreached(int32_t device_id) const override { return cuda::plan_unreached(reached(), device_id); }
     void cut_for(const PeerPlan &plan) override {
-        make_peer_order(reached(), plan, &order_);
+        order_ = make_peer_order(reached(), plan);
         far_side_ = plan.direct && !plan.pulled ? FarSide::Dst : FarSide::None;
     }
     int64_t nbytes() const override { return order_.nbytes; }
@@ -39,23 +39,21 @@ public:
     }
 
     Status pack(void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
-        return pack_slab(order_, slab_of(order_, offset, nbytes), packed, reached().src_side, stream, far_side_);
+        return enqueue_packing(make_packing(order_, slab_of(order_, offset, nbytes), packed), reached().src_side,
+                               stream, far_side_);
     }
 
     Status unpack(const void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
-        return unpack_slab(order_, slab_of(order_, offset, nbytes), packed, reached().dst_side, stream);
+        return enqueue_unpacking(make_unpacking(order_, slab_of(order_, offset, nbytes), packed), reached().dst_side,
+                                 stream);
     }
 
     const void *packed_src(int64_t offset, int64_t nbytes) const override {
-        Move move;
-        make_packing(order_, slab_of(order_, offset, nbytes), reached().dst, &move);
-        return move.src;
+        return make_packing(order_, slab_of(order_, offset, nbytes), reached().dst).src;
     }
 
     void *packed_dst(int64_t offset, int64_t nbytes) const override {
-        Move move;
-        make_unpacking(order_, slab_of(order_, offset, nbytes), reached().src, &move);
-        return move.dst;
+        return make_unpacking(order_, slab_of(order_, offset, nbytes), reached().src).dst;
     }
 
 private:
@@ -185,8 +183,7 @@ Status enqueue_on(PeerParts &parts, const PeerPlan &plan, const PeerStreams &str
         return enqueue_pieces(parts, plan, streams);
     }
     const Transfer &transfer = parts.reached();
-    Move move;
-    make_move(transfer, &move);
+    const Move move = make_move(transfer);
     return plan.route == PeerRoute::Push ? enqueue_packing(move, transfer.src_side, streams.src, FarSide::Dst)
                                          : enqueue_unpacking(move, transfer.dst_side, streams.dst, FarSide::Src);
 }

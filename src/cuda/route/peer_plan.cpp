@@ -147,10 +147,8 @@ double cost_of_pieces(const PackedOrder &order, const PeerPlan &plan) {
         const int64_t most = next_piece(plan, order.nbytes, offset);
         const Slab slab = cut_slab(order, offset, order.nbytes, most, most);
         offset += slab.nbytes;
-        Move packing;
-        Move unpacking;
-        make_packing(order, slab, buffer, &packing);
-        make_unpacking(order, slab, buffer, &unpacking);
+        const Move packing = make_packing(order, slab, buffer);
+        const Move unpacking = make_unpacking(order, slab, buffer);
         double &done = emptied[PieceRelay::buffer_of(number)];
         const double other = emptied[PieceRelay::buffer_of(number + 1)];
         filled = std::max(filled, done) + cost_of_filling(packing, plan);
@@ -168,13 +166,9 @@ PeerPlan plan_pieces(const Transfer &transfer, Major major, bool pulled) {
                   .pulled = pulled,
                   .major = major,
                   .piece_bytes = kPieceBytes};
-    PackedOrder order;
-    Move move;
-    make_peer_order(transfer, plan, &order);
-    make_packing(order, whole(order), transfer.dst, &move);
-    plan.src_kernel = move.ndim > 0;
-    make_unpacking(order, whole(order), transfer.src, &move);
-    plan.dst_kernel = move.ndim > 0;
+    const PackedOrder order = make_peer_order(transfer, plan);
+    plan.src_kernel = make_packing(order, whole(order), transfer.dst).ndim > 0;
+    plan.dst_kernel = make_unpacking(order, whole(order), transfer.src).ndim > 0;
     plan.microseconds = (kPieces + (pulled ? kPullStart : 0) + cost_of_pieces(order, plan)) / 1000;
     return plan;
 }
@@ -267,10 +261,10 @@ PeerPlan plan_packed_pieces(bool direct) {
             .piece_bytes = kPieceBytes};
 }
 
-void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder *out_order) {
+PackedOrder make_peer_order(const Transfer &transfer, const PeerPlan &plan) {
     Transfer runs = transfer;
     runs.run = transfer.ndim > 0 ? transfer.run : transfer.nbytes;
-    make_packed_order(runs, plan.major, !plan.unpacks, out_order);
+    return make_packed_order(runs, plan.major, !plan.unpacks);
 }
 
 // Returns the bytes of the next piece of what is left, if the last ones are to be small.

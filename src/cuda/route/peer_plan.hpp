@@ -36,7 +36,7 @@ PeerPlan plan_pieces(const Transfer &transfer, Major major, bool pulled);
 PeerPlan plan_packed_pieces(bool direct);
 
 // Makes the order in which the pieces of a transfer cross. Adjacent bytes are one run.
-void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder *out_order);
+PackedOrder make_peer_order(const Transfer &transfer, const PeerPlan &plan);
 
 // Returns the bytes of the next piece. Large pieces lose least at their beginnings. The last ones are small, since
 // nothing crosses while they are unpacked: the smaller the longer that takes. Where pieces are pulled, the first ones

@@ -217,12 +217,7 @@ namespace {
 
 // Returns whether all bytes cross in the order of the endpoint.
 bool is_in_order(const Transfer &transfer, const StagedPlan &plan) {
-    if (transfer.ndim == 0) {
-        return true;
-    }
-    PackedOrder order;
-    make_staged_order(transfer, plan, &order);
-    return plan.adjacent_on_host && order.nbytes == transfer.nbytes;
+    return transfer.ndim == 0 || (plan.adjacent_on_host && make_staged_order(transfer, plan).nbytes == transfer.nbytes);
 }
 
 }  // namespace

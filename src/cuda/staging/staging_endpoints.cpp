@@ -87,7 +87,7 @@ StagingEndpoints::StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes)
     cut_.nbytes = copy.nbytes;
     cut_.slot_bytes = slot_bytes;
     if (is_strided()) {
-        make_staged_order(*copy.strided, copy.plan, &order_);
+        order_ = make_staged_order(*copy.strided, copy.plan);
         cut_.nbytes = order_.nbytes;
         cut_.least_chunk = copy.plan.step == DeviceStep::Kernel ? kLeastWithKernel : kLeastChunk;
         host_ = to_device() ? const_cast<char *>(order_.src) : order_.dst;
@@ -147,9 +147,7 @@ Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes, Cache 
         store_for_device(slot, host(offset), nbytes);
         return VIA_OK;
     }
-    Move move;
-    make_packing(order_, slab_of(order_, offset, nbytes), slot, &move);
-    copy_.strided->host_copy(move, cache);
+    copy_.strided->host_copy(make_packing(order_, slab_of(order_, offset, nbytes), slot), cache);
     return VIA_OK;
 }
 
@@ -162,9 +160,7 @@ Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes)
         std::memcpy(host(offset), slot, static_cast<size_t>(nbytes));
         return VIA_OK;
     }
-    Move move;
-    make_unpacking(order_, slab_of(order_, offset, nbytes), slot, &move);
-    copy_.strided->host_copy(move, Cache::Through);
+    copy_.strided->host_copy(make_unpacking(order_, slab_of(order_, offset, nbytes), slot), Cache::Through);
     return VIA_OK;
 }
 
@@ -180,9 +176,7 @@ void *StagingEndpoints::packed_memory(void *slot, void *scratch, int64_t offset)
 Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t nbytes,
                               const ResolvedStream &stream) const {
     if (is_by_rows()) {
-        Move move;
-        make_unpacking(order_, slab_of(order_, offset, nbytes), slot, &move);
-        return enqueue_rows(move, true, stream);
+        return enqueue_rows(make_unpacking(order_, slab_of(order_, offset, nbytes), slot), true, stream);
     }
     void *packed = packed_memory(slot, scratch, offset);
     if (packed != slot) {
@@ -191,41 +185,27 @@ Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t
     if (copy_.device_part != nullptr) {
         return copy_.device_part->unpack(packed, offset, nbytes, stream);
     }
-    return is_strided() ? unpack_slab(order_, slab_of(order_, offset, nbytes), packed, copy_.strided->dst_side, stream)
+    return is_strided() ? enqueue_unpacking(make_unpacking(order_, slab_of(order_, offset, nbytes), packed),
+                                            copy_.strided->dst_side, stream)
                         : VIA_OK;
 }
 
 Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes,
                                const ResolvedStream &stream) const {
     if (is_by_rows()) {
-        Move move;
-        make_packing(order_, slab_of(order_, offset, nbytes), slot, &move);
-        return enqueue_rows(move, false, stream);
+        return enqueue_rows(make_packing(order_, slab_of(order_, offset, nbytes), slot), false, stream);
     }
     void *packed = packed_memory(slot, scratch, offset);
     if (copy_.device_part != nullptr) {
         VIA_TRY(copy_.device_part->pack(packed, offset, nbytes, stream));
     } else if (is_strided()) {
-        VIA_TRY(pack_slab(order_, slab_of(order_, offset, nbytes), packed, copy_.strided->src_side, stream));
+        const Move move = make_packing(order_, slab_of(order_, offset, nbytes), packed);
+        VIA_TRY(enqueue_packing(move, copy_.strided->src_side, stream));
     }
     if (packed != slot) {
         VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(packed), static_cast<size_t>(nbytes), stream.handle));
     }
     return VIA_OK;
-}
-
-Status pack_slab(const PackedOrder &order, const Slab &slab, void *packed, const Side &side,
-                 const ResolvedStream &stream, FarSide far_side) {
-    Move move;
-    make_packing(order, slab, packed, &move);
-    return enqueue_packing(move, side, stream, far_side);
-}
-
-Status unpack_slab(const PackedOrder &order, const Slab &slab, const void *packed, const Side &side,
-                   const ResolvedStream &stream) {
-    Move move;
-    make_unpacking(order, slab, packed, &move);
-    return enqueue_unpacking(move, side, stream);
 }
 
 }  // namespace via::cuda

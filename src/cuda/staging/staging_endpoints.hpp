@@ -60,12 +60,6 @@ private:
     PackedOrder order_;  // of a strided copy
 };
 
-// Queue the device's part of a slab: its bytes of the array, and those packed.
-VIA_NODISCARD Status pack_slab(const PackedOrder &order, const Slab &slab, void *packed, const Side &side,
-                               const ResolvedStream &stream, FarSide far_side = FarSide::None);
-VIA_NODISCARD Status unpack_slab(const PackedOrder &order, const Slab &slab, const void *packed, const Side &side,
-                                 const ResolvedStream &stream);
-
 // Copies into memory that a device reads next, past the caches where possible. The device sees all of it on return.
 // `dst` is aligned to 64 bytes.
 void store_for_device(void *dst, const void *src, int64_t nbytes);

@@ -31,8 +31,7 @@ bool suits_engine(const Move &move) {
 // a line away.
 HostWork host_work(const Transfer &transfer, const Move &move) {
     const bool to_device = is_to_device(transfer);
-    PackedOrder order;
-    make_packed_order(transfer, to_device ? Major::Src : Major::Dst, false, &order);
+    const PackedOrder order = make_packed_order(transfer, to_device ? Major::Src : Major::Dst, false);
     int64_t reach = 1;
     int64_t moved = 1;
     int32_t i = 0;
@@ -57,9 +56,9 @@ HostWork host_work(const Transfer &transfer, const Move &move) {
 }  // namespace
 
 // Broadcast elements pass once where workers or kernels write the destination. Copy engines cannot repeat them.
-void make_staged_order(const Transfer &transfer, const StagedPlan &plan, PackedOrder *out_order) {
+PackedOrder make_staged_order(const Transfer &transfer, const StagedPlan &plan) {
     const bool broadcast_is_packed = is_to_device(transfer) && plan.step == DeviceStep::Engine;
-    make_packed_order(transfer, plan.major, broadcast_is_packed, out_order);
+    return make_packed_order(transfer, plan.major, broadcast_is_packed);
 }
 
 int32_t worth_waking(const Transfer &transfer, const StagedPlan &plan, int32_t most) {
@@ -71,13 +70,12 @@ int32_t worth_waking(const Transfer &transfer, const StagedPlan &plan, int32_t m
     return static_cast<int32_t>(std::clamp<double>(wanted, 1, most));
 }
 
-void make_host_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move) {
-    to_device ? make_packing(order, whole(order), buffer, out_move)
-              : make_unpacking(order, whole(order), buffer, out_move);
+Move make_host_move(const PackedOrder &order, bool to_device, void *buffer) {
+    return to_device ? make_packing(order, whole(order), buffer) : make_unpacking(order, whole(order), buffer);
 }
 
-void make_device_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move) {
-    make_host_move(order, !to_device, buffer, out_move);
+Move make_device_move(const PackedOrder &order, bool to_device, void *buffer) {
+    return make_host_move(order, !to_device, buffer);
 }
 
 // Chooses the order of the host's memory, so that workers read or write whole lines, and the device permutes, which it
@@ -87,14 +85,11 @@ StagedPlan plan_staged(const Transfer &transfer, bool kernels) {
     const bool is_source_major = to_device == kernels;
     StagedPlan plan{
         is_source_major ? Major::Src : Major::Dst, kernels ? DeviceStep::Kernel : DeviceStep::Engine, false, {}};
-    PackedOrder order;
-    Move move;
-    make_staged_order(transfer, plan, &order);
-    make_device_move(order, to_device, transfer.dst, &move);
-    if (order.broadcast_axes == 0 && suits_engine(move)) {
+    const PackedOrder order = make_staged_order(transfer, plan);
+    if (order.broadcast_axes == 0 && suits_engine(make_device_move(order, to_device, transfer.dst))) {
         plan.step = DeviceStep::Engine;
     }
-    make_host_move(order, to_device, transfer.dst, &move);
+    const Move move = make_host_move(order, to_device, transfer.dst);
     plan.adjacent_on_host = move.ndim == 0;
     plan.host = host_work(transfer, move);
     return plan;

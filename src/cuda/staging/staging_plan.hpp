@@ -12,7 +12,7 @@ namespace via::cuda {
 StagedPlan plan_staged(const Transfer &transfer, bool kernels);
 
 // Makes the order in which such a copy passes.
-void make_staged_order(const Transfer &transfer, const StagedPlan &plan, PackedOrder *out_order);
+PackedOrder make_staged_order(const Transfer &transfer, const StagedPlan &plan);
 
 // Returns how many threads, at most `most`, are worth waking for a strided copy.
 int32_t worth_waking(const Transfer &transfer, const StagedPlan &plan, int32_t most);
@@ -25,8 +25,8 @@ constexpr int32_t kMostWorkersOfStrided = 16;
 constexpr int64_t kBytesOfWorker = int64_t{128} << 10;
 
 // Makes the host's part, and the device's, as one move. `buffer` stands for the slot.
-void make_host_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move);
-void make_device_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move);
+Move make_host_move(const PackedOrder &order, bool to_device, void *buffer);
+Move make_device_move(const PackedOrder &order, bool to_device, void *buffer);
 
 // Sizes of chunks and pieces. A chunk passes through one slot by one copy of the device. A piece is what one worker
 // copies between the slot and the caller's memory.
