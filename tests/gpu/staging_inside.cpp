@@ -27,6 +27,7 @@
 namespace {
 
 using via::cuda::Direction;
+using via::cuda::Transfer;
 
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
@@ -68,10 +69,16 @@ private:
     CUdeviceptr address_ = 0;
 };
 
-via::Status stage(Direction direction, CUdeviceptr device, void *host, int64_t nbytes, via_task *task = nullptr) {
+Transfer transfer_of(Direction direction, CUdeviceptr address, void *host, int64_t nbytes) {
+    constexpr via::cuda::Side kDevice{VIA_DEVICE_CUDA, 0};
+    auto *device = reinterpret_cast<void *>(address);
+    return direction == Direction::ToDevice ? Transfer{device, host, nbytes, kDevice, via::cuda::kPageable}
+                                            : Transfer{host, device, nbytes, via::cuda::kPageable, kDevice};
+}
+
+via::Status stage(Direction direction, CUdeviceptr device, void *host, int64_t nbytes) {
     via::UniqueFence fence;
-    const via::cuda::StagedCopy copy{direction, device, host, nbytes, 0, task};
-    const via::Status status = via::cuda::run_staged(copy, fence.out());
+    const via::Status status = via::cuda::run_staged({transfer_of(direction, device, host, nbytes)}, fence.out());
     return status == VIA_OK && fence.get() != nullptr ? fence.get()->wait() : status;
 }
 
@@ -284,14 +291,18 @@ void the_ring_is_counted_and_within_its_limit(void **) {
     assert_int_equal(via::total(via::Counter::StagedBytes), most);
 }
 
+bool is_staged(Direction direction, int64_t nbytes, void *host = nullptr) {
+    return via::cuda::is_staged(transfer_of(direction, 0, host, nbytes));
+}
+
 void small_copies_are_never_staged(void **) {
     for (const Direction direction : {Direction::ToDevice, Direction::ToHost}) {
-        assert_false(via::cuda::is_staged(direction, 64 * kKiB, 0));
+        assert_false(is_staged(direction, 64 * kKiB));
         via::cuda::set_thresholds(0, {1, 1});
-        assert_false(via::cuda::is_staged(direction, 64 * kKiB, 0));
-        assert_true(via::cuda::is_staged(direction, 64 * kKiB + 1, 0));
+        assert_false(is_staged(direction, 64 * kKiB));
+        assert_true(is_staged(direction, 64 * kKiB + 1));
         via::cuda::set_thresholds(0, {via::cuda::kNeverStaged, via::cuda::kNeverStaged});
-        assert_false(via::cuda::is_staged(direction, INT64_MAX - 1, 0));
+        assert_false(is_staged(direction, INT64_MAX - 1));
         via::cuda::set_thresholds(0, {0, 0});
     }
 }
@@ -300,11 +311,11 @@ void new_pages_are_staged_earlier_than_others(void **) {
     via::cuda::set_thresholds(0, {via::cuda::kNeverStaged, via::cuda::kNeverStaged});
     void *mapped = mmap(nullptr, kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(mapped, MAP_FAILED);
-    assert_true(via::cuda::is_staged(Direction::ToHost, kMiB, 0, mapped));
-    assert_false(via::cuda::is_staged(Direction::ToHost, 64 * kKiB, 0, mapped));
-    assert_false(via::cuda::is_staged(Direction::ToDevice, kMiB, 0, mapped));
+    assert_true(is_staged(Direction::ToHost, kMiB, mapped));
+    assert_false(is_staged(Direction::ToHost, 64 * kKiB, mapped));
+    assert_false(is_staged(Direction::ToDevice, kMiB, mapped));
     std::memset(mapped, 1, kMiB);
-    assert_false(via::cuda::is_staged(Direction::ToHost, kMiB, 0, mapped));
+    assert_false(is_staged(Direction::ToHost, kMiB, mapped));
     munmap(mapped, kMiB);
     via::cuda::set_thresholds(0, {0, 0});
 }
@@ -312,25 +323,24 @@ void new_pages_are_staged_earlier_than_others(void **) {
 // ---------------------------------------------------------------------------------------------- tasks
 
 struct StagedTask final : via::TaskWork {
-    explicit StagedTask(const via::cuda::StagedCopy &given) : copy(given) {}
+    explicit StagedTask(const Transfer &given) : transfer(given) {}
 
     via::Status run(via_task *task, via::Fence **out_fence) override {
         while (!may_start.load()) {
             std::this_thread::yield();
         }
-        copy.task = task;
-        return via::cuda::run_staged(copy, out_fence);
+        return via::cuda::run_staged({transfer, {}, task}, out_fence);
     }
     void end() override {}
 
-    via::cuda::StagedCopy copy;
+    const Transfer transfer;
     std::atomic<bool> may_start{false};
 };
 
 void a_task_reports_how_far_it_is(void **) {
     const OnDevice device(9 * kMiB);
     std::vector<uint8_t> host(9 * kMiB);
-    StagedTask staged({Direction::ToDevice, device.address(), host.data(), 9 * kMiB, 0, nullptr});
+    StagedTask staged(transfer_of(Direction::ToDevice, device.address(), host.data(), 9 * kMiB));
     staged.may_start = true;
     via_task *task = nullptr;
     assert_int_equal(via::start_task(&staged, 9 * kMiB, nullptr, false, &task), VIA_OK);
@@ -347,7 +357,7 @@ void a_cancelled_task_stops_between_two_chunks(void **) {
     for (const Direction direction : {Direction::ToDevice, Direction::ToHost}) {
         const OnDevice device(64 * kMiB);
         std::vector<uint8_t> host(64 * kMiB);
-        StagedTask staged({direction, device.address(), host.data(), 64 * kMiB, 0, nullptr});
+        StagedTask staged(transfer_of(direction, device.address(), host.data(), 64 * kMiB));
         via_task *task = nullptr;
         assert_int_equal(via::start_task(&staged, 64 * kMiB, nullptr, false, &task), VIA_OK);
         std::thread canceller([&] {
@@ -435,7 +445,7 @@ void a_forked_child_is_refused(void **) {
     if (child == 0) {
         via::Fence *fence = nullptr;
         const via::Status status =
-            via::cuda::run_staged({Direction::ToHost, device.address(), host.data(), kMiB, 0, nullptr}, &fence);
+            via::cuda::run_staged({transfer_of(Direction::ToHost, device.address(), host.data(), kMiB)}, &fence);
         _exit(status == VIA_ERROR_FORKED ? 0 : 1);
     }
     int result = -1;

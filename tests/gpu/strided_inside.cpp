@@ -21,7 +21,6 @@
 namespace {
 
 using via::cuda::LinkRoute;
-using via::cuda::StagedCopy;
 
 Route by_link(LinkRoute route, int64_t scratch_bytes) {
     return [=](const Transfer &transfer, const ResolvedStream &stream) {
@@ -32,8 +31,8 @@ Route by_link(LinkRoute route, int64_t scratch_bytes) {
 Route by_ring(bool kernels, via_task *task = nullptr) {
     return [=](const Transfer &transfer, const ResolvedStream &) {
         via::UniqueFence fence;
-        const StagedCopy copy = via::cuda::staged_copy(transfer, via::cuda::plan_staged(transfer, kernels), task);
-        const Status status = via::cuda::run_staged(copy, fence.out());
+        const Status status =
+            via::cuda::run_staged({transfer, via::cuda::plan_staged(transfer, kernels), task}, fence.out());
         return status == VIA_OK && fence.get() != nullptr ? fence.get()->wait() : status;
     };
 }

@@ -148,9 +148,7 @@ Status convert_joined(const JoinedConversion &joined, bool *out_done, Fence **ou
         return VIA_OK;
     }
     JoinedParts parts(joined, reached);
-    StagedCopy copy = staged_copy(dense, plan, joined.task, {joined.io, joined.workers});
-    copy.device_part = &parts;
-    return run_staged(copy, out_fence);
+    return run_staged({dense, plan, joined.task, {joined.io, joined.workers}, &parts}, out_fence);
 }
 
 void describe_convert(const ConvertTransfer &transfer, TextBuffer *text) {

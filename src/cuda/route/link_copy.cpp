@@ -164,9 +164,9 @@ bool is_adjacent_on_device(const Transfer &transfer, const StagedPlan &plan) {
 // Returns whether the driver may wait inside its calls for the stream's earlier work, which driver_copy.cpp says how to
 // avoid. It reads a piece of adjacent bytes at once. For rows it promises nothing.
 bool waits_inside(const StagedCopy &copy, bool locked) {
-    if (copy.direction == Direction::ToDevice) {
-        return copy.strided != nullptr && copy.plan.step == DeviceStep::Engine &&
-               !is_adjacent_on_device(*copy.strided, copy.plan);
+    if (is_to_device(copy.transfer)) {
+        return copy.transfer.ndim > 0 && copy.plan.step == DeviceStep::Engine &&
+               !is_adjacent_on_device(copy.transfer, copy.plan);
     }
     return !locked;
 }
@@ -187,12 +187,12 @@ Status bounce(const StagedCopy &copy, char *scratch, const ResolvedStream &strea
 // Copy engines place the elements if the device is full.
 Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &stream) {
     if (plan.order.step == DeviceStep::Engine) {
-        return bounce(staged_copy(transfer, plan.order, nullptr), nullptr, stream);
+        return bounce({transfer, plan.order}, nullptr, stream);
     }
     Scratch scratch;
     VIA_TRY(scratch.allocate_if_room(std::min(transfer.nbytes, kBounceBytes), stream));
     const StagedPlan order = scratch.address() != nullptr ? plan.order : plan_staged(transfer, false);
-    return bounce(staged_copy(transfer, order, nullptr), static_cast<char *>(scratch.address()), stream);
+    return bounce({transfer, order}, static_cast<char *>(scratch.address()), stream);
 }
 
 }  // namespace via::cuda

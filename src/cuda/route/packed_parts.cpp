@@ -34,9 +34,7 @@ public:
         const Transfer dense = dense_transfer(all, device_array());
         StagedPlan plan;
         if (are_whole_in_chunks() && can_stage_io(dense, &plan)) {
-            StagedCopy copy = staged(dense, plan, all, task_);
-            copy.device_part = &items_;
-            return cross(copy);
+            return cross({dense, plan, task_, io_of(all), &items_});
         }
         return in_parts();
     }
@@ -87,9 +85,7 @@ private:
                 to_device_ ? device : kPageable, to_device_ ? kPageable : device};
     }
 
-    StagedCopy staged(const Transfer &dense, const StagedPlan &plan, const Part &part, via_task *task) const {
-        return staged_copy(dense, plan, task, {items_.host(), items_.workers(), part.offset});
-    }
+    IoPart io_of(const Part &part) const { return {items_.host(), items_.workers(), part.offset}; }
 
     // Brings packed bytes across the link, after the stream's work and before what follows on it. This thread and the
     // driver do so where there is no ring.
@@ -97,12 +93,12 @@ private:
         const Transfer dense = dense_transfer(part, packed);
         StagedPlan plan;
         if (can_stage_io(dense, &plan)) {
-            return cross(staged(dense, plan, part, task));
+            return cross({dense, plan, task, io_of(part)});
         }
         VIA_TRY(wait_for_stream(stream_));
         ContextScope scope;
         VIA_TRY(scope.enter(stream_.context));
-        return bounce(staged(dense, {}, part, task), nullptr, stream_);
+        return bounce({dense, {}, task, io_of(part)}, nullptr, stream_);
     }
 
     Status cross(const StagedCopy &copy) {

@@ -118,7 +118,7 @@ Status run_staged_after_work(const Transfer &transfer, const StagedPlan &plan, c
                              Fence **out_fence) {
     VIA_TRY(await_work(stream));
     VIA_TRY(wait_for_arrays(transfer));
-    return run_staged(staged_copy(transfer, plan, nullptr), out_fence);
+    return run_staged({transfer, plan}, out_fence);
 }
 
 Status note_arrays(const Transfer &transfer, const ResolvedStream &stream) {
@@ -234,7 +234,7 @@ bool is_immediate(const Transfer &transfer, const TransferPlan &plan) {
 
 Status transfer_for_task(const Transfer &transfer, const TransferPlan &plan, via_task *task, Fence **out_fence) {
     if (const auto *staged = std::get_if<StagedPlan>(&plan); staged != nullptr) {
-        return run_staged(staged_copy(transfer, *staged, task), out_fence);
+        return run_staged({transfer, *staged, task}, out_fence);
     }
     ResolvedStream stream;
     VIA_TRY(internal_stream(device_of_transfer(transfer), own_number(transfer), &stream));

@@ -170,9 +170,7 @@ Status plan_strided(const Transfer &transfer, Caller caller, Purpose purpose, Tr
 }
 
 bool is_better_staged(const Transfer &transfer) {
-    return has_pageable(transfer) && has_device(transfer) && !is_straight(transfer) &&
-           is_staged(is_to_device(transfer) ? Direction::ToDevice : Direction::ToHost, transfer.nbytes,
-                     device_of_transfer(transfer), transfer.dst);
+    return has_pageable(transfer) && has_device(transfer) && !is_straight(transfer) && is_staged(transfer);
 }
 
 TransferPlan plan_adjacent(const Transfer &transfer, Purpose purpose) {
@@ -228,7 +226,7 @@ struct Describe {
 
     void operator()(const StagedPlan &plan) const {
         text->add("staged, %s to %s, ", src(), dst());
-        describe_ring(staged_copy(transfer, plan, nullptr), text);
+        describe_ring({transfer, plan}, text);
         if (transfer.ndim > 0) {
             const bool to_device = is_to_device(transfer);
             const char *host = to_device ? ", gathered" : ", scattered";

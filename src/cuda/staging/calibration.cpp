@@ -191,8 +191,12 @@ Status Bench::by_driver(Direction direction, int64_t nbytes) {
 }
 
 Status Bench::by_staging(Direction direction, int64_t nbytes) {
+    const Side side{VIA_DEVICE_CUDA, device_id_};
+    void *device = reinterpret_cast<void *>(device_);
+    const Transfer transfer = direction == Direction::ToDevice ? Transfer{device, host_, nbytes, side, kPageable}
+                                                               : Transfer{host_, device, nbytes, kPageable, side};
     UniqueFence fence;
-    VIA_TRY(run_staged({direction, device_, host_, nbytes, device_id_, nullptr}, fence.out()));
+    VIA_TRY(run_staged({transfer}, fence.out()));
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 

@@ -13,6 +13,8 @@ constexpr int64_t kNeverStaged = INT64_MAX;
 // Smaller copies of adjacent bytes are never staged: one thread and one copy of the device are fastest.
 constexpr int64_t kLeastStaged = (int64_t{64} << 10) + 1;
 
+enum class Direction : int32_t { ToDevice, ToHost };
+
 struct StagingThresholds {
     int64_t to_device;
     int64_t to_host;

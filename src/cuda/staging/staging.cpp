@@ -35,29 +35,30 @@ int32_t worker_count(const StagedCopy &copy, bool new_pages) {
     if (copy.io.endpoint != nullptr) {
         return copy.io.workers;
     }
-    if (copy.strided != nullptr && !new_pages) {
-        return worth_waking(*copy.strided, copy.plan, num_threads());
+    if (copy.transfer.ndim > 0 && !new_pages) {
+        return worth_waking(copy.transfer, copy.plan, num_threads());
     }
     const int64_t most = std::min(num_threads(), new_pages ? kMostWorkersOfSlow : kMostWorkers);
-    const int64_t wanted = new_pages ? round_up(copy.nbytes, kHugePage) / kHugePage : copy.nbytes / kBytesOfWorker;
+    const int64_t nbytes = copy.transfer.nbytes;
+    const int64_t wanted = new_pages ? round_up(nbytes, kHugePage) / kHugePage : nbytes / kBytesOfWorker;
     return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
 }
 
 bool needs_kernel(const StagedCopy &copy) {
-    return copy.device_part != nullptr || (copy.strided != nullptr && copy.plan.step == DeviceStep::Kernel);
+    return copy.device_part != nullptr || (copy.transfer.ndim > 0 && copy.plan.step == DeviceStep::Kernel);
 }
 
 // Returns the memory that the kernels reach.
 const Transfer &reached_by(const StagedCopy &copy) {
-    return copy.device_part != nullptr ? copy.device_part->reached() : *copy.strided;
+    return copy.device_part != nullptr ? copy.device_part->reached() : copy.transfer;
 }
 
 // Takes two streams for kernels, which then run while the other stream copies. What fits one slot needs one stream.
 Status find_streams(const StagedCopy &copy, StagedStreams *streams) {
-    const int32_t first = copy.direction == Direction::ToDevice ? kStreamToDevice : kStreamToHost;
-    streams->count = needs_kernel(copy) && copy.nbytes > kLeastForTwoStreams ? StagedStreams::kMost : 1;
+    const int32_t first = is_to_device(copy.transfer) ? kStreamToDevice : kStreamToHost;
+    streams->count = needs_kernel(copy) && copy.transfer.nbytes > kLeastForTwoStreams ? StagedStreams::kMost : 1;
     for (int32_t i = 0; i < streams->count; ++i) {
-        VIA_TRY(internal_stream(copy.device_id, first + i * kToSecond, &streams->each[i]));
+        VIA_TRY(internal_stream(device_of_transfer(copy.transfer), first + i * kToSecond, &streams->each[i]));
     }
     return VIA_OK;
 }
@@ -70,7 +71,7 @@ Status find_scratch(const StagedCopy &copy, const StagedStreams &streams, Ring &
     if (reaches_memory(reached_by(copy), first)) {
         return ring.scratch(out_scratch);
     }
-    if (!has_scratch(copy.device_id)) {
+    if (!has_scratch(first.device_id)) {
         return VIA_OK;
     }
     VIA_TRY(pooled->allocate_if_room(ring.shape().nbytes(), first));
@@ -133,26 +134,13 @@ bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
 
 }  // namespace
 
-StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_task *task, const IoPart &io) {
-    StagedCopy copy{};
-    const bool to_device = is_to_device(transfer);
-    copy.direction = to_device ? Direction::ToDevice : Direction::ToHost;
-    copy.device = reinterpret_cast<CUdeviceptr>(to_device ? transfer.dst : transfer.src);
-    copy.host = to_device ? const_cast<void *>(transfer.src) : transfer.dst;
-    copy.nbytes = transfer.nbytes;
-    copy.device_id = to_device ? transfer.dst_side.device_id : transfer.src_side.device_id;
-    copy.task = task;
-    copy.io = io;
-    copy.plan = plan;
-    copy.strided = transfer.ndim > 0 ? &transfer : nullptr;
-    return copy;
-}
-
 bool may_have_ring() { return shape_ring(most_ring_bytes()).slot_count > 0; }
 
-bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host) {
-    return nbytes >= staging_threshold(direction, device_id) ||
-           (direction == Direction::ToHost && host != nullptr && nbytes >= kNewPagesFrom && looks_new(host, nbytes));
+bool is_staged(const Transfer &transfer) {
+    const Direction direction = is_to_device(transfer) ? Direction::ToDevice : Direction::ToHost;
+    return transfer.nbytes >= staging_threshold(direction, device_of_transfer(transfer)) ||
+           (direction == Direction::ToHost && transfer.nbytes >= kNewPagesFrom &&
+            looks_new(transfer.dst, transfer.nbytes));
 }
 
 // Reports no error: the driver's own copy serves as well.
@@ -169,7 +157,7 @@ bool has_ring(int64_t nbytes, int32_t device_id) {
 Status run_staged(const StagedCopy &copy, Fence **out_fence) {
     *out_fence = nullptr;
     VIA_TRY(need_driver("a staged copy"));
-    if (copy.nbytes == 0) {
+    if (copy.transfer.nbytes == 0) {
         return VIA_OK;
     }
     const NoCancellation whole;
@@ -177,10 +165,11 @@ Status run_staged(const StagedCopy &copy, Fence **out_fence) {
     StagedStreams streams;
     VIA_TRY(find_streams(copy, &streams));
     UniqueRing ring;
-    VIA_TRY(Ring::acquire(copy.device_id, {streams.each[0].context, streams.each[0].context_id}, ring.out()));
+    const ResolvedStream &first = streams.each[0];
+    VIA_TRY(Ring::acquire(first.device_id, {first.context, first.context_id}, ring.out()));
     Scratch pooled;  // freed on the first stream, after the others
     VIA_TRY(stage(copy, streams, *ring.get(), &pooled));
-    return copy.direction == Direction::ToDevice ? record_end(streams, out_fence) : VIA_OK;
+    return is_to_device(copy.transfer) ? record_end(streams, out_fence) : VIA_OK;
 }
 
 Status prepare_ring(int32_t device_id) {
@@ -230,7 +219,7 @@ bool can_stage_io(const Transfer &transfer, StagedPlan *out_plan) {
 
 Status transfer_io(const Transfer &transfer, const StagedPlan &plan, const IoPart &io, via_task *task,
                    Fence **out_fence) {
-    return run_staged(staged_copy(transfer, plan, task, io), out_fence);
+    return run_staged({transfer, plan, task, io}, out_fence);
 }
 
 }  // namespace via::cuda

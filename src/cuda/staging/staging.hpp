@@ -39,8 +39,6 @@
 
 namespace via::cuda {
 
-enum class Direction : int32_t { ToDevice, ToHost };
-
 // What a device does with bytes that cross a link packed, instead of holding them as they are. Bytes are numbered as
 // they cross.
 class DevicePart {
@@ -64,24 +62,16 @@ private:
 };
 
 struct StagedCopy {
-    Direction direction;
-    CUdeviceptr device;  // address on the device
-    void *host;          // pageable memory
-    int64_t nbytes;
-    int32_t device_id;
-    via_task *task;                     // for progress and cancellation; may be nullptr
-    const Transfer *strided = nullptr;  // the transfer, if its bytes are not adjacent
-    StagedPlan plan = {};               // of the strided transfer
-    IoPart io = {};                     // takes the place of `host`
-    DevicePart *device_part = nullptr;  // takes the place of `device`
+    const Transfer &transfer;  // between pageable memory and a device
+    StagedPlan plan = {};
+    via_task *task = nullptr;           // for progress and cancellation
+    IoPart io = {};                     // takes the place of the host's memory
+    DevicePart *device_part = nullptr;  // takes the place of the device's
 };
 
-// Describes a transfer as a staged copy, which refers to it.
-StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_task *task, const IoPart &io = {});
-
-// Returns whether staging is faster than the driver for such a copy. Makes no ring. `host`, if given, is the
-// destination on the host: staging pays much earlier for pages that are not there yet.
-bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host = nullptr);
+// Returns whether staging is faster than the driver for a copy of adjacent bytes between pageable memory and a device.
+// Makes no ring. Staging pays much earlier for a destination on the host whose pages are not there yet.
+bool is_staged(const Transfer &transfer);
 
 // Makes the ring of a device, unless there is one. Returns false if it cannot be had, or if too few small copies have
 // asked for it so far.

@@ -83,11 +83,11 @@ void store_for_device(void *dst, const void *src, int64_t nbytes) {
 }
 
 StagingEndpoints::StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes)
-    : copy_(copy), host_(static_cast<char *>(copy.host)) {
-    cut_.nbytes = copy.nbytes;
+    : copy_(copy), host_(static_cast<char *>(to_device() ? const_cast<void *>(copy.transfer.src) : copy.transfer.dst)) {
+    cut_.nbytes = copy.transfer.nbytes;
     cut_.slot_bytes = slot_bytes;
     if (is_strided()) {
-        order_ = make_staged_order(*copy.strided, copy.plan);
+        order_ = make_staged_order(copy.transfer, copy.plan);
         cut_.nbytes = order_.nbytes;
         cut_.least_chunk = copy.plan.step == DeviceStep::Kernel ? kLeastWithKernel : kLeastChunk;
         host_ = to_device() ? const_cast<char *>(order_.src) : order_.dst;
@@ -104,11 +104,11 @@ void StagingEndpoints::find_new_pages() {
 }
 
 int64_t StagingEndpoints::progress(int64_t done) const {
-    if (cut_.nbytes == copy_.nbytes) {
+    if (cut_.nbytes == copy_.transfer.nbytes) {
         return done;
     }
     const double share = static_cast<double>(done) / static_cast<double>(cut_.nbytes);
-    return static_cast<int64_t>(share * static_cast<double>(copy_.nbytes));
+    return static_cast<int64_t>(share * static_cast<double>(copy_.transfer.nbytes));
 }
 
 // Ends the first chunk at a border of the endpoint, so that all others end at one too.
@@ -147,7 +147,7 @@ Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes, Cache 
         store_for_device(slot, host(offset), nbytes);
         return VIA_OK;
     }
-    copy_.strided->host_copy(make_packing(order_, slab_of(order_, offset, nbytes), slot), cache);
+    copy_.transfer.host_copy(make_packing(order_, slab_of(order_, offset, nbytes), slot), cache);
     return VIA_OK;
 }
 
@@ -160,7 +160,7 @@ Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes)
         std::memcpy(host(offset), slot, static_cast<size_t>(nbytes));
         return VIA_OK;
     }
-    copy_.strided->host_copy(make_unpacking(order_, slab_of(order_, offset, nbytes), slot), Cache::Through);
+    copy_.transfer.host_copy(make_unpacking(order_, slab_of(order_, offset, nbytes), slot), Cache::Through);
     return VIA_OK;
 }
 
@@ -168,7 +168,7 @@ Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes)
 // nowhere, as a kernel reaches the slot.
 void *StagingEndpoints::packed_memory(void *slot, void *scratch, int64_t offset) const {
     if (copy_.device_part == nullptr && !is_strided()) {
-        return reinterpret_cast<void *>(copy_.device + static_cast<CUdeviceptr>(offset));
+        return static_cast<char *>(to_device() ? copy_.transfer.dst : const_cast<void *>(copy_.transfer.src)) + offset;
     }
     return scratch != nullptr ? scratch : slot;
 }
@@ -186,7 +186,7 @@ Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t
         return copy_.device_part->unpack(packed, offset, nbytes, stream);
     }
     return is_strided() ? enqueue_unpacking(make_unpacking(order_, slab_of(order_, offset, nbytes), packed),
-                                            copy_.strided->dst_side, stream)
+                                            copy_.transfer.dst_side, stream)
                         : VIA_OK;
 }
 
@@ -200,7 +200,7 @@ Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_
         VIA_TRY(copy_.device_part->pack(packed, offset, nbytes, stream));
     } else if (is_strided()) {
         const Move move = make_packing(order_, slab_of(order_, offset, nbytes), packed);
-        VIA_TRY(enqueue_packing(move, copy_.strided->src_side, stream));
+        VIA_TRY(enqueue_packing(move, copy_.transfer.src_side, stream));
     }
     if (packed != slot) {
         VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(packed), static_cast<size_t>(nbytes), stream.handle));

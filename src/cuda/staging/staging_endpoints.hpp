@@ -17,7 +17,7 @@ public:
     StagingEndpoints &operator=(const StagingEndpoints &) = delete;
 
     int64_t nbytes() const { return cut_.nbytes; }
-    bool to_device() const { return copy_.direction == Direction::ToDevice; }
+    bool to_device() const { return is_to_device(copy_.transfer); }
     bool has_new_pages() const { return new_pages_; }
     // Asks whether the destination's pages are there yet. Pieces are cut accordingly.
     void find_new_pages();
@@ -49,7 +49,7 @@ public:
     char *host(int64_t offset) const { return host_ + offset; }
 
 private:
-    bool is_strided() const { return copy_.strided != nullptr; }
+    bool is_strided() const { return copy_.transfer.ndim > 0; }
     bool is_by_rows() const { return is_strided() && copy_.plan.step == DeviceStep::Engine; }
     void *packed_memory(void *slot, void *scratch, int64_t offset) const;
 
