@@ -132,8 +132,39 @@ constexpr int32_t kCopiesBefore = 64;
 
 // Never unmapped. After a reset of the context the pages are pageable: copies are slower, and still right.
 std::atomic<char *> memory{nullptr};
-std::atomic<uint64_t> free_buffers{0};  // a bit for each
-std::atomic<uint64_t> free_words{0};
+
+// Pieces of that memory, of one size.
+class Pieces {
+public:
+    constexpr Pieces(int64_t offset, int64_t nbytes) noexcept : offset_(offset), nbytes_(nbytes) {}
+
+    void add(int32_t count) { free_.store(~uint64_t{0} >> (64 - count), std::memory_order_release); }
+
+    // Returns nullptr if all are in use.
+    char *take() {
+        uint64_t free = free_.load(std::memory_order_acquire);
+        while (free != 0) {
+            if (free_.compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire)) {
+                return first() + __builtin_ctzll(free) * nbytes_;
+            }
+        }
+        return nullptr;
+    }
+
+    void put_back(const char *piece) {
+        free_.fetch_or(uint64_t{1} << ((piece - first()) / nbytes_), std::memory_order_release);
+    }
+
+private:
+    char *first() const { return memory.load(std::memory_order_relaxed) + offset_; }
+
+    const int64_t offset_;
+    const int64_t nbytes_;
+    std::atomic<uint64_t> free_{0};  // a bit for each
+};
+
+constinit Pieces buffers{0, kPinnedBufferBytes};
+constinit Pieces words{kBuffers * kPinnedBufferBytes, kWordBytes};
 std::atomic<int32_t> copies_before{0};
 std::mutex making;
 
@@ -160,8 +191,8 @@ void make_once(int32_t device_id) {
     }
     count(Counter::StagedBytes, kBytes);
     memory.store(locked.address, std::memory_order_relaxed);
-    free_buffers.store((uint64_t{1} << kBuffers) - 1, std::memory_order_release);
-    free_words.store(~uint64_t{0} >> (64 - kWords), std::memory_order_release);
+    buffers.add(kBuffers);
+    words.add(kWords);
 }
 
 bool is_made(int32_t device_id) {
@@ -174,48 +205,18 @@ bool is_made(int32_t device_id) {
     return memory.load(std::memory_order_relaxed) != nullptr;
 }
 
-// Returns -1 if all are in use.
-int32_t take_one(std::atomic<uint64_t> *all) {
-    uint64_t free = all->load(std::memory_order_acquire);
-    while (free != 0) {
-        if (all->compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire)) {
-            return __builtin_ctzll(free);
-        }
-    }
-    return -1;
-}
-
-void put_back(std::atomic<uint64_t> *all, int32_t number) {
-    if (number >= 0) {
-        all->fetch_or(uint64_t{1} << number, std::memory_order_release);
-    }
-}
-
 }  // namespace
 
-PinnedBuffer::PinnedBuffer(int64_t nbytes, int32_t device_id) {
-    if (nbytes > kPinnedBufferBytes || !is_made(device_id)) {
-        return;
-    }
-    number_ = take_one(&free_buffers);
-    if (number_ >= 0) {
-        memory_ = memory.load(std::memory_order_relaxed) + number_ * kPinnedBufferBytes;
-    }
+char *take_pinned_buffer(int64_t nbytes, int32_t device_id) {
+    return nbytes <= kPinnedBufferBytes && is_made(device_id) ? buffers.take() : nullptr;
 }
 
-PinnedBuffer::~PinnedBuffer() { put_back(&free_buffers, number_); }
+void return_pinned_buffer(char *buffer) { buffers.put_back(buffer); }
 
-PinnedFlag::PinnedFlag(int32_t device_id) {
-    if (!is_made(device_id)) {
-        return;
-    }
-    number_ = take_one(&free_words);
-    if (number_ >= 0) {
-        char *words = memory.load(std::memory_order_relaxed) + kBuffers * kPinnedBufferBytes;
-        word_ = reinterpret_cast<uint32_t *>(words + number_ * kWordBytes);
-    }
+uint32_t *take_pinned_flag(int32_t device_id) {
+    return is_made(device_id) ? reinterpret_cast<uint32_t *>(words.take()) : nullptr;
 }
 
-PinnedFlag::~PinnedFlag() { put_back(&free_words, number_); }
+void return_pinned_flag(uint32_t *flag) { words.put_back(reinterpret_cast<const char *>(flag)); }
 
 }  // namespace via::cuda

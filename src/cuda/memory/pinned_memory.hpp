@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/base/status.hpp"
+#include "core/base/unique_handle.hpp"
 #include "cuda/driver/context.hpp"
 
 namespace via::cuda {
@@ -31,39 +32,15 @@ constexpr int64_t kPinnedBufferBytes = int64_t{128} << 10;
 // Pinned buffers for small copies to pageable memory. Through one, 4 KiB arrive in 6.4 us and 64 KiB in 12.5 us;
 // the driver alone takes 7.1 and 15.3 us (H200, PCIe 5 x16). The driver waits for the stream inside such a copy and
 // blocks other threads, for one of which the stream may wait.
-// Owns one for the time of a scope.
-class PinnedBuffer {
-public:
-    // Makes the buffers once a program has copied this way often enough.
-    PinnedBuffer(int64_t nbytes, int32_t device_id);
-    ~PinnedBuffer();
-    PinnedBuffer(const PinnedBuffer &) = delete;
-    PinnedBuffer &operator=(const PinnedBuffer &) = delete;
+// Returns one for so many bytes, or nullptr. Makes the buffers once a program has copied this way often enough.
+char *take_pinned_buffer(int64_t nbytes, int32_t device_id);
+void return_pinned_buffer(char *buffer);
+using PinnedBuffer = UniqueHandle<char, return_pinned_buffer>;
 
-    // Returns nullptr if there is none.
-    char *get() const { return memory_; }
-
-private:
-    int32_t number_ = -1;
-    char *memory_ = nullptr;
-};
-
-// Owns a word of pinned memory for the time of a scope.
-class PinnedFlag {
-public:
-    explicit PinnedFlag(int32_t device_id);
-    ~PinnedFlag();
-    PinnedFlag(const PinnedFlag &) = delete;
-    PinnedFlag &operator=(const PinnedFlag &) = delete;
-
-    // Returns nullptr if there is none. The word holds what was last written to it.
-    uint32_t *get() const { return word_; }
-    // Retires the word: the device may still write it.
-    void give_up() { number_ = -1; }
-
-private:
-    int32_t number_ = -1;
-    uint32_t *word_ = nullptr;
-};
+// Returns a word of pinned memory, or nullptr. It holds what was last written to it. One that the device may still
+// write is never returned.
+uint32_t *take_pinned_flag(int32_t device_id);
+void return_pinned_flag(uint32_t *flag);
+using PinnedFlag = UniqueHandle<uint32_t, return_pinned_flag>;
 
 }  // namespace via::cuda

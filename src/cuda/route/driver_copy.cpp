@@ -47,7 +47,7 @@ Status wait_briefly(const ResolvedStream &stream) {
     if (!is_worth_it()) {
         return synchronize(stream);
     }
-    PinnedFlag word(stream.device_id);
+    PinnedFlag word(take_pinned_flag(stream.device_id));
     if (word.get() == nullptr) {
         return synchronize(stream);
     }
@@ -58,7 +58,7 @@ Status wait_briefly(const ResolvedStream &stream) {
     }
     const Status status = synchronize(stream);
     if (written && !holds(word.get(), next)) {
-        word.give_up();
+        (void)word.release();  // the device may still write it
     }
     return status;
 }
@@ -120,7 +120,7 @@ Status copy_by_way_of(char *buffer, const Transfer &transfer, const ResolvedStre
 
 // Returns when the bytes have arrived.
 Status copy_to_pageable(const Transfer &transfer, const ResolvedStream &stream) {
-    const PinnedBuffer buffer(transfer.nbytes, stream.device_id);
+    const PinnedBuffer buffer(take_pinned_buffer(transfer.nbytes, stream.device_id));
     return buffer.get() != nullptr ? copy_by_way_of(buffer.get(), transfer, stream) : copy_after_work(transfer, stream);
 }
 

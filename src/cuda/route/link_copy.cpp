@@ -113,7 +113,7 @@ void keep_buffer(PlainBuffer *buffer) { plain_buffers.give_back(buffer); }
 class BounceBuffer {
 public:
     BounceBuffer(int64_t nbytes, bool to_device, bool adjacent, int32_t device_id)
-        : locked_(to_device ? INT64_MAX : nbytes, device_id),
+        : locked_(to_device ? nullptr : take_pinned_buffer(nbytes, device_id)),
           plain_(adjacent || locked_.get() != nullptr ? nullptr : plain_buffers.take()) {}
 
     bool is_locked() const { return locked_.get() != nullptr; }
