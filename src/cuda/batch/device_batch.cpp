@@ -159,7 +159,7 @@ DescriptorTable *table_for(Batch *batch, const ResolvedStream &stream) {
     const int64_t count = batch->copies.piece_count();
     const std::lock_guard<std::mutex> lock(batch->making);
     return DescriptorTable::keep(
-        &batch->table, {stream.context, stream.context_id}, count * static_cast<int64_t>(sizeof(kernels::CopyPiece)),
+        &batch->table, stream.key(), count * static_cast<int64_t>(sizeof(kernels::CopyPiece)),
         [&](void *memory) { (void)Pieces(batch->copies).take(count, static_cast<kernels::CopyPiece *>(memory)); });
 }
 

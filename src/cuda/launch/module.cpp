@@ -149,7 +149,7 @@ Status hold_exit_while_loading() {
 
 Status load_once(const ResolvedStream &stream) {
     const std::lock_guard<std::mutex> lock(loading);
-    if (find_loaded({stream.context, stream.context_id}) != nullptr) {
+    if (find_loaded(stream.key()) != nullptr) {
         return VIA_OK;
     }
     VIA_TRY(hold_exit_while_loading());
@@ -198,7 +198,7 @@ Status need_kernels(int32_t device_id, const char *what) {
 }
 
 Status load_kernels(const ResolvedStream &stream) {
-    if (find_loaded({stream.context, stream.context_id}) != nullptr) [[likely]] {
+    if (find_loaded(stream.key()) != nullptr) [[likely]] {
         return VIA_OK;
     }
     VIA_TRY(need_kernels(stream.device_id, "a strided copy on a device"));
@@ -213,7 +213,7 @@ Status load_kernels(const ResolvedStream &stream) {
 Status launch(kernels::Id kernel, uint32_t blocks, const void *params, const ResolvedStream &stream) {
     ContextScope scope;
     VIA_TRY(scope.enter(stream.context));
-    const Loaded *loaded = find_loaded({stream.context, stream.context_id});
+    const Loaded *loaded = find_loaded(stream.key());
     if (loaded == nullptr) {
         return context_gone("stream", stream.device_id);
     }

@@ -53,7 +53,7 @@ int64_t host_bytes(const IndexedTransfer &transfer) {
 
 DescriptorTable *IndexTable::find(const IndexedTransfer &transfer, const ResolvedStream &stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    DescriptorTable *table = DescriptorTable::keep(&table_, {stream.context, stream.context_id}, host_bytes(transfer),
+    DescriptorTable *table = DescriptorTable::keep(&table_, stream.key(), host_bytes(transfer),
                                                    [&](void *memory) { write_lists(transfer, memory); });
     if (table != nullptr) {
         table->retain();

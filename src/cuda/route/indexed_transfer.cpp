@@ -156,7 +156,7 @@ private:
 Status IndexedTransfer::enqueue(const ResolvedStream &stream, via_task *task, FaultRecord *faults) const {
     const bool has_device_lists = dst_index != nullptr || src_index != nullptr;
     if (has_device_lists && !stream.capturing) {
-        VIA_TRY(faults->make({stream.context, stream.context_id}, rows));
+        VIA_TRY(faults->make(stream.key(), rows));
     }
     ReachedLists lists;
     IndexedRows reached;

@@ -95,7 +95,7 @@ Status Ring::acquire(int32_t device_id, const ContextKey &context, Ring **out_ri
     }
     const std::lock_guard<std::mutex> lock(making);
     Ring *&ring = rings[device_id];
-    if (ring != nullptr && (ring->context_.context != context.context || ring->context_.id != context.id)) {
+    if (ring != nullptr && !(ring->context_ == context)) {
         ring->release();  // of a context that was reset; copies that still use it end on their own
         ring = nullptr;
     }

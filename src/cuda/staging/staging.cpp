@@ -166,7 +166,7 @@ Status run_staged(const StagedCopy &copy, Fence **out_fence) {
     VIA_TRY(find_streams(copy, &streams));
     UniqueRing ring;
     const ResolvedStream &first = streams.each[0];
-    VIA_TRY(Ring::acquire(first.device_id, {first.context, first.context_id}, ring.out()));
+    VIA_TRY(Ring::acquire(first.device_id, first.key(), ring.out()));
     Scratch pooled;  // freed on the first stream, after the others
     VIA_TRY(stage(copy, streams, *ring.get(), &pooled));
     return is_to_device(copy.transfer) ? record_end(streams, out_fence) : VIA_OK;

@@ -238,7 +238,7 @@ Status EventFence::record(const ResolvedStream &stream) {
 }  // namespace
 
 Status record_fence(const ResolvedStream &stream, Fence **out_fence) {
-    const ContextKey key{stream.context, stream.context_id};
+    const ContextKey key = stream.key();
     FencePool *pool = FencePool::find(key);
     if (pool == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the fences of a context");

@@ -10,27 +10,20 @@
 namespace via::cuda {
 namespace {
 
-struct InternalStream {
-    ContextKey key;
-    CUstream handle;
-    uint64_t timeline;
-    bool is_idle;  // false: not known
-};
-
-// Makes a stream. The one of a context that was reset is gone.
-Status make_stream(const ContextKey &key, InternalStream *out_stream) {
+// Makes a stream of a device. The one of a context that was reset is gone.
+Status make_stream(const ContextKey &key, int32_t device_id, ResolvedStream *out_stream) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     CUstream handle = nullptr;
     VIA_TRY(scope.enter(key.context));
     VIA_TRY_CUDA(cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING));
-    *out_stream = {key, handle, new_timeline(), false};
+    *out_stream = {handle, key.context, key.id, device_id, false, new_timeline()};
     return VIA_OK;
 }
 
 // ------------------------------------------------------------------------------------------------ shared streams
 
-InternalStream internal_streams[kMostDevices][kInternalStreams];
+ResolvedStream internal_streams[kMostDevices][kInternalStreams];
 std::mutex making;
 
 }  // namespace
@@ -42,11 +35,11 @@ Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_st
         return fail(VIA_ERROR_CUDA, "cuCtxGetId: the primary context of device %d has no number", device_id);
     }
     const std::lock_guard<std::mutex> lock(making);
-    InternalStream &stream = internal_streams[device_id][number];
-    if (stream.handle == nullptr || stream.key.id != key.id) [[unlikely]] {
-        VIA_TRY(make_stream(key, &stream));
+    ResolvedStream &stream = internal_streams[device_id][number];
+    if (stream.handle == nullptr || stream.context_id != key.id) [[unlikely]] {
+        VIA_TRY(make_stream(key, device_id, &stream));
     }
-    *out_stream = {stream.handle, key.context, key.id, device_id, false, stream.timeline};
+    *out_stream = stream;
     return VIA_OK;
 }
 
@@ -54,38 +47,44 @@ Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_st
 
 namespace {
 
-InternalStream kept[kMostDevices][via_max_side_streams];
+struct KeptStream {
+    ResolvedStream stream;
+    bool is_idle;  // false: not known
+};
+
+KeptStream kept[kMostDevices][via_max_side_streams];
 std::mutex keeping;
 
 // A stream stays part of a capture until the capture ends. Querying it would break the capture, so that is asked first.
-bool can_be_taken(const InternalStream &stream) {
+bool can_be_taken(const KeptStream &place) {
+    const CUstream handle = place.stream.handle;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return stream.is_idle || (driver().cuStreamIsCapturing(stream.handle, &status) == CUDA_SUCCESS &&
-                              status == CU_STREAM_CAPTURE_STATUS_NONE &&
-                              driver().cuStreamQuery(stream.handle) == CUDA_SUCCESS);
+    return place.is_idle ||
+           (driver().cuStreamIsCapturing(handle, &status) == CUDA_SUCCESS &&
+            status == CU_STREAM_CAPTURE_STATUS_NONE && driver().cuStreamQuery(handle) == CUDA_SUCCESS);
 }
 
 // Forgets streams of a context that was reset.
-bool take_kept(int32_t device_id, const ContextKey &key, InternalStream *out_stream) {
+bool take_kept(int32_t device_id, const ContextKey &key, ResolvedStream *out_stream) {
     const std::lock_guard<std::mutex> lock(keeping);
-    for (InternalStream &stream : kept[device_id]) {
-        if (stream.handle != nullptr && !(stream.key == key)) {
-            stream = {};
+    for (KeptStream &place : kept[device_id]) {
+        if (place.stream.handle != nullptr && !(place.stream.key() == key)) {
+            place = {};
         }
-        if (stream.handle != nullptr && can_be_taken(stream)) {
-            *out_stream = stream;
-            stream = {};
+        if (place.stream.handle != nullptr && can_be_taken(place)) {
+            *out_stream = place.stream;
+            place = {};
             return true;
         }
     }
     return false;
 }
 
-bool keep(int32_t device_id, const InternalStream &stream) {
+bool keep(const KeptStream &kept_stream) {
     const std::lock_guard<std::mutex> lock(keeping);
-    for (InternalStream &place : kept[device_id]) {
-        if (place.handle == nullptr) {
-            place = stream;
+    for (KeptStream &place : kept[kept_stream.stream.device_id]) {
+        if (place.stream.handle == nullptr) {
+            place = kept_stream;
             return true;
         }
     }
@@ -111,11 +110,10 @@ Status SideStream::take(int32_t device_id, const ResolvedStream &origin) {
     const RelaxedCapture relaxed;
     ContextKey key{};
     VIA_TRY(primary_context(device_id, &key));
-    InternalStream stream{};
-    if (!take_kept(device_id, key, &stream)) {
-        VIA_TRY(make_stream(key, &stream));
+    if (!take_kept(device_id, key, &stream_)) {
+        VIA_TRY(make_stream(key, device_id, &stream_));
     }
-    stream_ = {stream.handle, key.context, key.id, device_id, origin.capturing, stream.timeline};
+    stream_.capturing = origin.capturing;
     origin_ = origin;
     return VIA_OK;
 }
@@ -128,12 +126,11 @@ Status SideStream::wait() {
 
 // Leaves the thread's last error alone.
 SideStream::~SideStream() {
-    const ContextKey key{stream_.context, stream_.context_id};
-    if (stream_.handle == nullptr || keep(stream_.device_id, {key, stream_.handle, stream_.timeline_number, is_idle_})) {
+    if (stream_.handle == nullptr || keep({stream_, is_idle_})) {
         return;
     }
     const CallbackScope quiet;
-    const NativeHandle native{stream_.handle, nullptr, key};
+    const NativeHandle native{stream_.handle, nullptr, stream_.key()};
     if (stream_.capturing) {
         (void)!destroy_with_graph(origin_, native);
     } else {

@@ -11,11 +11,13 @@ Status resolve_special(const via_stream &stream, int32_t device_id, ResolvedStre
     ContextKey key{};
     const int32_t device = stream.device_id != kDeviceAtHand ? stream.device_id : device_id;
     VIA_TRY(context_at_hand(device, &key));
-    out_stream->handle = stream.kind == StreamKind::Legacy ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
-    out_stream->context = key.context;
-    out_stream->context_id = key.id;
-    out_stream->device_id = device;
-    out_stream->timeline_number = stream.kind == StreamKind::Legacy ? kLegacyTimeline : 0;
+    const bool is_legacy = stream.kind == StreamKind::Legacy;
+    *out_stream = {is_legacy ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD,
+                   key.context,
+                   key.id,
+                   device,
+                   false,
+                   is_legacy ? kLegacyTimeline : 0};
     return VIA_OK;
 }
 
@@ -24,11 +26,7 @@ Status resolve_counted(const via_stream &stream, ResolvedStream *out_stream) {
     if (context_id(stream.key.context) != stream.key.id) {
         return context_gone("stream", stream.device_id);
     }
-    out_stream->handle = stream.handle;
-    out_stream->context = stream.key.context;
-    out_stream->context_id = stream.key.id;
-    out_stream->device_id = stream.device_id;
-    out_stream->timeline_number = stream.timeline;
+    *out_stream = {stream.handle, stream.key.context, stream.key.id, stream.device_id, false, stream.timeline};
     return VIA_OK;
 }
 

@@ -20,6 +20,7 @@ struct ResolvedStream {
     uint64_t timeline_number;  // 0: not known
 
     Timeline timeline() const { return {timeline_number, context_id, context}; }
+    cuda::ContextKey key() const { return {context, context_id}; }
 };
 
 }  // namespace via
