@@ -61,51 +61,28 @@ DescriptorTable *IndexTable::find(const IndexedTransfer &transfer, const Resolve
     return table;
 }
 
-void IndexTable::drop_complete(Fence *later) {
-    int64_t kept = 0;
-    for (Fence *run : runs_) {
-        if (later->happens_after(*run) || run->is_complete()) {
-            run->release();
-        } else {
-            runs_[kept++] = run;
-        }
-    }
-    runs_.resize(kept);
-}
-
+// Waits for the runs if there is no memory to join them.
 void IndexTable::note_run(Fence *end) {
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        drop_complete(end);
-        if (runs_.append(end)) {
-            end->retain();
-            return;
-        }
-    }
     const CallbackScope quiet;
-    [[maybe_unused]] const Status status = end->wait();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    UniqueFence all;
+    if (runs_.get() == nullptr) {
+        *all.out() = retained(end);
+    } else {
+        (void)!join_writes(runs_.get(), end, all.out());
+    }
+    runs_.reset(all.release());
 }
 
-void IndexTable::end() {
-    UniqueFence until;
-    {
-        const CallbackScope quiet;
-        [[maybe_unused]] const Status status =
-            join_or_wait(runs_.begin(), static_cast<int32_t>(runs_.count()), until.out());
-    }
+IndexTable::~IndexTable() {
     if (table_ != nullptr) {
-        table_->release(until.get());
+        table_->release(runs_.get());
     }
-    delete this;
 }
 
 Status make_index_table(IndexTable **out_table) { return make_object("a copy by index", out_table); }
 
-void end_index_table(IndexTable *table) {
-    if (table != nullptr) {
-        table->end();
-    }
-}
+void end_index_table(IndexTable *table) { delete table; }
 
 Status ReachedLists::find(const IndexedTransfer &transfer, IndexTable *table, const ResolvedStream &stream,
                           IndexedRows *out_rows) {

@@ -4,17 +4,17 @@
 
 #include <mutex>
 
-#include "core/base/list.hpp"
 #include "cuda/indexed_transfer.hpp"
 #include "cuda/launch/descriptor_table.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 
 namespace via::cuda {
 
-// The lists of one copy in pinned memory, dst_index first, and the ends of the runs that read them.
+// The lists of one copy in pinned memory, dst_index first, and the end of the runs that read them.
 class IndexTable {
 public:
     IndexTable() = default;
+    ~IndexTable();
     IndexTable(const IndexTable &) = delete;
     IndexTable &operator=(const IndexTable &) = delete;
 
@@ -24,15 +24,10 @@ public:
     // Remembers that work up to the fence reads the table.
     void note_run(Fence *end);
 
-    void end();
-
 private:
-    ~IndexTable() = default;
-    void drop_complete(Fence *later);
-
     std::mutex mutex_;
     DescriptorTable *table_ = nullptr;
-    List<Fence *> runs_;
+    UniqueFence runs_;
 };
 
 // Returns the bytes of a copy's lists in host memory.
