@@ -14,27 +14,26 @@
 #include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
+
+struct Batch {
+    int32_t device_id = 0;
+    RangeCache reach;
+    BatchCopies copies;
+    List<CUdeviceptr> dsts;  // these three of large copies, for one call that takes many
+    List<CUdeviceptr> srcs;
+    List<size_t> sizes;
+    List<Storage *> storages;
+    std::mutex making;                 // of the table
+    DescriptorTable *table = nullptr;  // from the first run that needs one
+};
+
 namespace {
 
-// Copies of a batch by the driver: in one call if it has one for that, otherwise one by one.
-class DriverCopies {
-public:
-    // `copies` stays the caller's, and must stay. Errors: VIA_ERROR_OUT_OF_MEMORY.
-    VIA_NODISCARD Status make(const List<BatchCopy> *copies);
+constexpr char kBatch[] = "copies of CUDA's memory";
 
-    VIA_NODISCARD Status enqueue(const ResolvedStream &stream) const;
+Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a list of copies"); }
 
-    void clear();
-
-private:
-    VIA_NODISCARD bool collect();
-    VIA_NODISCARD Status enqueue_fused(const ResolvedStream &stream) const;
-
-    const List<BatchCopy> *copies_ = nullptr;
-    List<CUdeviceptr> dsts_;  // these three for the one call
-    List<CUdeviceptr> srcs_;
-    List<size_t> sizes_;
-};
+// ------------------------------------------------------------------------------------------------ by the driver
 
 Status enqueue_one(const BatchCopy &copy, const ResolvedStream &stream) {
     switch (copy.direction) {
@@ -63,12 +62,12 @@ bool takes_many_copies_on(const ResolvedStream &stream) {
 // Returns whether one call can take many copies.
 bool takes_many_copies() { return driver().cuMemcpyBatchAsync != nullptr; }
 
-Status DriverCopies::enqueue_fused(const ResolvedStream &stream) const {
+Status enqueue_fused(const Batch &batch, const ResolvedStream &stream) {
     CUmemcpyAttributes attributes{};
     attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
     size_t first = 0;
-    VIA_TRY_CUDA(cuMemcpyBatchAsync(dsts_.begin(), srcs_.begin(), sizes_.begin(), static_cast<size_t>(sizes_.count()),
-                                    &attributes, &first, 1, stream.handle));
+    VIA_TRY_CUDA(cuMemcpyBatchAsync(batch.dsts.begin(), batch.srcs.begin(), batch.sizes.begin(),
+                                    static_cast<size_t>(batch.sizes.count()), &attributes, &first, 1, stream.handle));
     return VIA_OK;
 }
 
@@ -76,64 +75,39 @@ Status DriverCopies::enqueue_fused(const ResolvedStream &stream) const {
 
 bool takes_many_copies() { return false; }
 
-Status DriverCopies::enqueue_fused(const ResolvedStream &) const { return VIA_OK; }
+Status enqueue_fused(const Batch &, const ResolvedStream &) { return VIA_OK; }
 
 #endif
 
-bool DriverCopies::collect() {
-    for (const BatchCopy &copy : *copies_) {
-        if (!dsts_.append(copy.dst) || !srcs_.append(copy.src) || !sizes_.append(copy.nbytes)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-Status DriverCopies::make(const List<BatchCopy> *copies) {
-    copies_ = copies;
-    if (copies->count() < 2 || !takes_many_copies() || collect()) {
+// Lists large copies for one call, if the driver has one for that.
+Status collect_large(Batch *batch) {
+    const List<BatchCopy> &large = batch->copies.large();
+    if (large.count() < 2 || !takes_many_copies()) {
         return VIA_OK;
     }
-    return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the addresses of %lld copies",
-                static_cast<long long>(copies->count()));
-}
-
-void DriverCopies::clear() {
-    dsts_.resize(0);
-    srcs_.resize(0);
-    sizes_.resize(0);
+    for (const BatchCopy &copy : large) {
+        if (!batch->dsts.append(copy.dst) || !batch->srcs.append(copy.src) || !batch->sizes.append(copy.nbytes)) {
+            return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the addresses of %lld copies",
+                        as_printed(large.count()));
+        }
+    }
+    return VIA_OK;
 }
 
 // The batch call needs a current context whatever the stream.
-Status DriverCopies::enqueue(const ResolvedStream &stream) const {
+Status enqueue_large(const Batch &batch, const ResolvedStream &stream) {
     ContextScope scope;
     VIA_TRY(scope.enter(stream.context));
-    if (sizes_.count() > 1 && takes_many_copies_on(stream)) {
-        return enqueue_fused(stream);
+    if (batch.sizes.count() > 1 && takes_many_copies_on(stream)) {
+        return enqueue_fused(batch, stream);
     }
-    for (const BatchCopy &copy : *copies_) {
+    for (const BatchCopy &copy : batch.copies.large()) {
         VIA_TRY(enqueue_one(copy, stream));
     }
     return VIA_OK;
 }
 
-}  // namespace
-
-struct Batch {
-    int32_t device_id = 0;
-    RangeCache reach;
-    BatchCopies copies;
-    DriverCopies by_driver;
-    List<Storage *> storages;
-    std::mutex making;                 // of the table
-    DescriptorTable *table = nullptr;  // from the first run that needs one
-};
-
-namespace {
-
-constexpr char kBatch[] = "copies of CUDA's memory";
-
-Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a list of copies"); }
+// ------------------------------------------------------------------------------------------------ by kernels
 
 // Batches of more copies are not kept.
 constexpr int64_t kMostIdle = 32768;
@@ -146,7 +120,9 @@ void give_back(Batch *batch) {
     }
     batch->reach = {};
     batch->copies.clear();
-    batch->by_driver.clear();
+    batch->dsts.resize(0);
+    batch->srcs.resize(0);
+    batch->sizes.resize(0);
     batch->storages.resize(0);
     batch->table = nullptr;
     spare.give_back(batch);
@@ -191,7 +167,7 @@ Status enqueue_small(Batch *batch, const ResolvedStream &stream) {
 
 Status enqueue_all(Batch *batch, const ResolvedStream &stream) {
     VIA_TRY(enqueue_small(batch, stream));
-    return batch->by_driver.enqueue(stream);
+    return enqueue_large(*batch, stream);
 }
 
 Status run_and_record(Batch *batch, const ResolvedStream &stream, Fence **out_fence) {
@@ -246,10 +222,7 @@ Status add_copy(Batch *batch, void *dst, const void *src, int64_t nbytes, LinkDi
 List<Storage *> *storages_of(Batch *batch) { return &batch->storages; }
 
 Status finish_batch(Batch *batch) {
-    if (!batch->copies.decide(takes_many_copies())) {
-        return no_memory();
-    }
-    return batch->by_driver.make(&batch->copies.large());
+    return batch->copies.decide(takes_many_copies()) ? collect_large(batch) : no_memory();
 }
 
 void end_batch(Batch *batch, Fence *until) {
