@@ -87,12 +87,12 @@ bool loads_kernels_quietly(const ResolvedStream &stream) {
 
 // Loads the kernels. Succeeds if the driver cannot load them: the device then has none.
 Status make_kernels_ready(int32_t device_id) {
-    if (*why_no_kernels(device_id) != '\0') {
+    if (!runs_kernels(device_id)) {
         return VIA_OK;
     }
     ResolvedStream stream{};
     VIA_TRY(internal_stream(device_id, 0, &stream));
-    const bool settled = loads_kernels_quietly(stream) || *why_no_kernels(device_id) != '\0';
+    const bool settled = loads_kernels_quietly(stream) || !runs_kernels(device_id);
     return settled ? VIA_OK : load_kernels(stream);
 }
 

@@ -39,10 +39,7 @@ VIA_NODISCARD inline Status check_any_device(const char *argument, int32_t devic
                                        : check_host_device(argument, device_type, device_id);
 }
 
-// Returns whether the device runs the library's kernels, as far as is known without loading them.
-bool runs_kernels(int32_t device_id);
-
-// Returns whether it does, and loads them if necessary.
+// Returns whether the device runs the library's kernels, and loads them if necessary.
 bool loads_kernels(int32_t device_id);
 
 // Fills everything but struct_size, num_threads included.

@@ -45,7 +45,6 @@ Status check_device(const char *argument, int32_t device_type, int32_t) {
                 DeviceTypeName(device_type).text);
 }
 
-bool runs_kernels(int32_t) { return false; }
 bool loads_kernels(int32_t) { return false; }
 Status describe_device(int32_t, via_device_properties *) { return need("a CUDA device"); }
 Status warm_up(int32_t) { return need("warming up a device"); }
@@ -122,8 +121,6 @@ Status record_ready(via_array *, via_stream *) { return need("a stream"); }
 // Exported and imported arrays are ready, since there are no streams.
 Status order_export(via_array *, via_stream *) { return VIA_OK; }
 Status order_import(via_array *, via_stream *) { return VIA_OK; }
-Status wait_until_ready(via_array *, const ResolvedStream &) { return VIA_OK; }
-Status note_copy(via_array *, via_array *, const ResolvedStream &) { return VIA_OK; }
 Status join(via_stream *, Fence *) { return need("a stream"); }
 
 // ------------------------------------------------------------------------------------------------ transfers

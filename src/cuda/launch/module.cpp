@@ -169,8 +169,6 @@ bool is_driver_older() { return driver().version / 1000 < kernels::toolkit_versi
 
 }  // namespace
 
-bool runs_kernels(int32_t device_id) { return *why_no_kernels(device_id) == '\0'; }
-
 const char *why_no_kernels(int32_t device_id) {
     if (*kernels::why_no_images != '\0') {
         return kernels::why_no_images;

@@ -8,6 +8,7 @@ namespace via::cuda {
 
 // Returns why the device runs none of the library's kernels, or "", as far as is known without loading them.
 const char *why_no_kernels(int32_t device_id);
+inline bool runs_kernels(int32_t device_id) { return *why_no_kernels(device_id) == '\0'; }
 
 // Returns VIA_OK if the device has kernels for `what`, otherwise fails with VIA_ERROR_UNSUPPORTED and the reason. Loads
 // nothing.

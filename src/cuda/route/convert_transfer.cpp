@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cuda/device.hpp"
 #include "cuda/launch/convert_kernel.hpp"
 #include "cuda/launch/kernel_copy.hpp"
+#include "cuda/launch/module.hpp"
 #include "cuda/route/packed_parts.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/stream/event_fence.hpp"

@@ -4,7 +4,6 @@
 #include "core/base/thread_state.hpp"
 #include "core/system/address_probe.hpp"
 #include "core/system/thread_count.hpp"
-#include "cuda/device.hpp"
 #include "cuda/driver/context.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/module.hpp"
