@@ -67,6 +67,17 @@ constexpr bool devices_differ(const Transfer &transfer) {
            transfer.dst_side.device_id != transfer.src_side.device_id;
 }
 
+// Return what a kernel's part of one side reaches: every kernel reaches pinned memory, which stands for the other side.
+constexpr Transfer with_dst_only(Transfer transfer) {
+    transfer.src_side = kPinned;
+    return transfer;
+}
+
+constexpr Transfer with_src_only(Transfer transfer) {
+    transfer.dst_side = kPinned;
+    return transfer;
+}
+
 // Asks the driver about sides that are ANY. Unknown memory becomes VIA_DEVICE_CPU. The functions below expect no side
 // to be ANY. Errors: VIA_ERROR_CUDA.
 VIA_NODISCARD Status find_sides(Transfer *transfer);

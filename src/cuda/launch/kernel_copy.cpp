@@ -49,18 +49,6 @@ Status find_home(const Transfer &transfer, const ResolvedStream &stream, Resolve
     return resolve(nullptr, stream.device_id, out_home);
 }
 
-Status enqueue_move(const Transfer &transfer, const ResolvedStream &stream, FarSide far_side) {
-    if (transfer.ndim > 0) {
-        return enqueue_kernel(transfer, stream, far_side);
-    }
-    // Enters the context: the driver looks addresses up in the current one, and refuses memory that it does not reach.
-    ContextScope scope;
-    VIA_TRY(scope.enter(stream.context));
-    VIA_TRY_CUDA(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(transfer.dst), reinterpret_cast<CUdeviceptr>(transfer.src),
-                               static_cast<size_t>(transfer.nbytes), stream.handle));
-    return VIA_OK;
-}
-
 }  // namespace
 
 Status check_device_of_stream(const Transfer &transfer, const ResolvedStream &stream) {
@@ -105,12 +93,16 @@ bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream) {
            other_context(transfer.src_side, transfer.src, stream) == nullptr;
 }
 
-Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &stream, FarSide far_side) {
-    return enqueue_move(move.transfer(kPinned, src_side), stream, far_side);
-}
-
-Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &stream, FarSide far_side) {
-    return enqueue_move(move.transfer(dst_side, kPinned), stream, far_side);
+// Enters the context: the driver looks addresses up in the current one, and refuses memory that it does not reach.
+Status enqueue_move(const Transfer &transfer, const ResolvedStream &stream, FarSide far_side) {
+    if (transfer.ndim > 0) {
+        return enqueue_kernel(transfer, stream, far_side);
+    }
+    ContextScope scope;
+    VIA_TRY(scope.enter(stream.context));
+    VIA_TRY_CUDA(cuMemcpyAsync(number_of(transfer.dst), number_of(transfer.src), static_cast<size_t>(transfer.nbytes),
+                               stream.handle));
+    return VIA_OK;
 }
 
 }  // namespace via::cuda

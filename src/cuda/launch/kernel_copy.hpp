@@ -55,10 +55,9 @@ VIA_NODISCARD Status launch_where_reached(const Transfer &transfer, const Resolv
 // Returns whether a kernel on the stream itself reaches all device memory of the transfer.
 bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream);
 
-// Queue a move between a side and a buffer, pinned or of a pool. The driver does a move without loops.
-VIA_NODISCARD Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &stream,
-                                     FarSide far_side = FarSide::None);
-VIA_NODISCARD Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &stream,
-                                       FarSide far_side = FarSide::None);
+// Does the same, or lets the driver do a transfer without loops: a move between a side and a buffer, pinned or of a
+// pool.
+VIA_NODISCARD Status enqueue_move(const Transfer &transfer, const ResolvedStream &stream,
+                                  FarSide far_side = FarSide::None);
 
 }  // namespace via::cuda

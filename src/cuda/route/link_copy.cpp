@@ -50,10 +50,10 @@ Status enqueue_pieces(const Transfer &transfer, const LinkPieces &pieces, const 
             number, offset + piece.nbytes == order.nbytes,
             [&] {
                 return to_device ? enqueue_rows(in, true, streams.engine)
-                                 : enqueue_packing(in, transfer.src_side, streams.kernels);
+                                 : enqueue_move(in.transfer(kPinned, transfer.src_side), streams.kernels);
             },
             [&] {
-                return to_device ? enqueue_unpacking(out, transfer.dst_side, streams.kernels)
+                return to_device ? enqueue_move(out.transfer(transfer.dst_side, kPinned), streams.kernels)
                                  : enqueue_rows(out, false, streams.engine);
             }));
     }

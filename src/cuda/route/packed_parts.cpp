@@ -117,18 +117,6 @@ private:
 
 }  // namespace
 
-Transfer with_dst_only(const Transfer &transfer) {
-    Transfer part = transfer;
-    part.src_side = kPinned;
-    return part;
-}
-
-Transfer with_src_only(const Transfer &transfer) {
-    Transfer part = transfer;
-    part.dst_side = kPinned;
-    return part;
-}
-
 ItemsRoute items_route(const Transfer &transfer) {
     if (devices_differ(transfer)) {
         return ItemsRoute::Peer;

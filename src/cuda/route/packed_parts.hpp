@@ -64,8 +64,4 @@ VIA_NODISCARD Status enqueue_items(PackedItems &items, const ResolvedStream &str
 // Copies between a device and packed items of the host by the ring, on whatever route items_route would choose.
 VIA_NODISCARD Status stage_items(PackedItems &items, const ResolvedStream &stream, via_task *task);
 
-// A kernel's part of one side: the rest is memory that every kernel reaches.
-Transfer with_dst_only(const Transfer &transfer);
-Transfer with_src_only(const Transfer &transfer);
-
 }  // namespace via::cuda

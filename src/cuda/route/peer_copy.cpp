@@ -39,13 +39,13 @@ public:
     }
 
     Status pack(void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
-        return enqueue_packing(make_packing(order_, slab_of(order_, offset, nbytes), packed), reached().src_side,
-                               stream, far_side_);
+        const Move move = make_packing(order_, slab_of(order_, offset, nbytes), packed);
+        return enqueue_move(move.transfer(kPinned, reached().src_side), stream, far_side_);
     }
 
     Status unpack(const void *packed, int64_t offset, int64_t nbytes, const ResolvedStream &stream) override {
-        return enqueue_unpacking(make_unpacking(order_, slab_of(order_, offset, nbytes), packed), reached().dst_side,
-                                 stream);
+        const Move move = make_unpacking(order_, slab_of(order_, offset, nbytes), packed);
+        return enqueue_move(move.transfer(reached().dst_side, kPinned), stream);
     }
 
     const void *packed_src(int64_t offset, int64_t nbytes) const override {
@@ -182,10 +182,8 @@ Status enqueue_on(PeerParts &parts, const PeerPlan &plan, const PeerStreams &str
     if (plan.route == PeerRoute::Pieces) {
         return enqueue_pieces(parts, plan, streams);
     }
-    const Transfer &transfer = parts.reached();
-    const Move move = make_move(transfer);
-    return plan.route == PeerRoute::Push ? enqueue_packing(move, transfer.src_side, streams.src, FarSide::Dst)
-                                         : enqueue_unpacking(move, transfer.dst_side, streams.dst, FarSide::Src);
+    return plan.route == PeerRoute::Push ? enqueue_kernel(with_src_only(parts.reached()), streams.src, FarSide::Dst)
+                                         : enqueue_kernel(with_dst_only(parts.reached()), streams.dst, FarSide::Src);
 }
 
 bool works_on_src(const PeerPlan &plan) {
@@ -251,8 +249,8 @@ Status enqueue_parts(PeerParts &parts, const PeerPlan &plan, int32_t side_device
 
 // Prepares the part of one device, like prepare_kernel.
 Status prepare_part(const Transfer &transfer, const Side &side, int32_t side_device, const ResolvedStream &stream) {
-    Transfer here = transfer;
-    (side.device_id == transfer.src_side.device_id ? here.dst_side : here.src_side) = kPinned;
+    const bool is_src = side.device_id == transfer.src_side.device_id;
+    const Transfer here = is_src ? with_src_only(transfer) : with_dst_only(transfer);
     if (side.device_id != side_device) {
         return prepare_kernel(here, stream);
     }

@@ -185,9 +185,11 @@ Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t
     if (copy_.device_part != nullptr) {
         return copy_.device_part->unpack(packed, offset, nbytes, stream);
     }
-    return is_strided() ? enqueue_unpacking(make_unpacking(order_, slab_of(order_, offset, nbytes), packed),
-                                            copy_.transfer.dst_side, stream)
-                        : VIA_OK;
+    if (!is_strided()) {
+        return VIA_OK;
+    }
+    const Move move = make_unpacking(order_, slab_of(order_, offset, nbytes), packed);
+    return enqueue_move(move.transfer(copy_.transfer.dst_side, kPinned), stream);
 }
 
 Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes,
@@ -200,7 +202,7 @@ Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_
         VIA_TRY(copy_.device_part->pack(packed, offset, nbytes, stream));
     } else if (is_strided()) {
         const Move move = make_packing(order_, slab_of(order_, offset, nbytes), packed);
-        VIA_TRY(enqueue_packing(move, copy_.transfer.src_side, stream));
+        VIA_TRY(enqueue_move(move.transfer(kPinned, copy_.transfer.src_side), stream));
     }
     if (packed != slot) {
         VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(packed), static_cast<size_t>(nbytes), stream.handle));
