@@ -10,6 +10,8 @@ struct Axis {
     int64_t extent;
     int64_t dst_step;
     int64_t src_step;
+
+    bool operator==(const Axis &) const = default;
 };
 
 }  // namespace via

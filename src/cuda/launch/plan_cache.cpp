@@ -20,16 +20,10 @@ struct Layout {
     int64_t run;
     int32_t ndim;
     FarSide far_side;
-    Axis axes[kMostAxes];
-};
+    Axis axes[kMostAxes];  // zeros behind the last one
 
-bool are_equal(const Layout &a, const Layout &b) {
-    const auto are_equal_axes = [](const Axis &x, const Axis &y) {
-        return x.extent == y.extent && x.dst_step == y.dst_step && x.src_step == y.src_step;
-    };
-    return a.dst == b.dst && a.src == b.src && a.nbytes == b.nbytes && a.run == b.run && a.ndim == b.ndim &&
-           a.far_side == b.far_side && std::equal(a.axes, a.axes + a.ndim, b.axes, are_equal_axes);
-}
+    bool operator==(const Layout &) const = default;
+};
 
 uint64_t mix(uint64_t hash, uint64_t value) {
     constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
@@ -64,7 +58,7 @@ bool recall(const Layout &layout, KernelPlan *out_plan) {
         return false;
     }
     for (Remembered *plan : plans[set_of(layout)]) {
-        if (plan != nullptr && are_equal(plan->layout, layout)) {
+        if (plan != nullptr && plan->layout == layout) {
             plan->used = ++now;
             *out_plan = plan->plan;
             return true;
