@@ -91,13 +91,6 @@ const char *name_of(int32_t device_type) {
                                                  : "managed memory";
 }
 
-// An array whose device is wrong, for its error.
-struct Refused {
-    const char *argument;
-    via_array *array;
-    const PointerAttributes &attributes;
-};
-
 Status unknown_address(const char *argument, via_array *array) {
     const char *expected = name_of(array->device_type);
     if (!is_readable(array->data)) {
@@ -116,27 +109,19 @@ Status unknown_address(const char *argument, via_array *array) {
                 expected);
 }
 
-Status wrong_kind(const Refused &refused) {
-    return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is %s (%s); expected %s (%s)", refused.argument,
-                refused.array->data, name_of(refused.attributes.device_type),
-                DeviceTypeName(refused.attributes.device_type).text, name_of(refused.array->device_type),
-                DeviceTypeName(refused.array->device_type).text);
-}
-
-Status wrong_device(const Refused &refused) {
-    return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is memory of device %d; expected that of device %d",
-                refused.argument, refused.array->data, refused.attributes.device_id, refused.array->device_id);
-}
-
 // Accepts managed memory as memory of any device, as many libraries name it.
-Status check_kind(const Refused &refused) {
-    const int32_t named = refused.array->device_type;
-    const int32_t found = refused.attributes.device_type;
+Status check_kind(const char *argument, via_array *array, const PointerAttributes &attributes) {
+    const int32_t named = array->device_type;
+    const int32_t found = attributes.device_type;
     if (found != named && !(found == VIA_DEVICE_CUDA_MANAGED && named == VIA_DEVICE_CUDA)) {
-        return wrong_kind(refused);
+        return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is %s (%s); expected %s (%s)", argument, array->data,
+                    name_of(found), DeviceTypeName(found).text, name_of(named), DeviceTypeName(named).text);
     }
-    const bool other = found == VIA_DEVICE_CUDA && refused.attributes.device_id != refused.array->device_id;
-    return other ? wrong_device(refused) : VIA_OK;
+    if (found == VIA_DEVICE_CUDA && attributes.device_id != array->device_id) {
+        return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is memory of device %d; expected that of device %d",
+                    argument, array->data, attributes.device_id, array->device_id);
+    }
+    return VIA_OK;
 }
 
 long long distance(via_array *array, CUdeviceptr address) {
@@ -269,8 +254,7 @@ Status check_pointer(const char *argument, via_array *array) {
     if (!answer.known()) {
         return unknown_address(argument, array);
     }
-    const PointerAttributes attributes = kind_of(answer.type, answer.managed, answer.ordinal);
-    VIA_TRY(check_kind({argument, array, attributes}));
+    VIA_TRY(check_kind(argument, array, kind_of(answer.type, answer.managed, answer.ordinal)));
     return check_extent(argument, array, answer);
 }
 
