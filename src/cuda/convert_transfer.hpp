@@ -33,7 +33,7 @@ public:
     LinkConversion link() const { return {elements, converts_first}; }
 
     const char *what() const override { return "a conversion on a device"; }
-    VIA_NODISCARD Status enqueue(const ResolvedStream &stream, via_task *task, FaultRecord *faults) const override;
+    VIA_NODISCARD Status enqueue(const ResolvedStream &stream, via_task *task, IndexFence **out_faults) const override;
 };
 
 // Returns whether elements that are converted before they cross a link are no wider there.

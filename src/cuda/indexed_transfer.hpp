@@ -31,7 +31,7 @@ public:
     IndexTable *table;
 
     const char *what() const override { return "a copy by index on a device"; }
-    VIA_NODISCARD Status enqueue(const ResolvedStream &stream, via_task *task, FaultRecord *faults) const override;
+    VIA_NODISCARD Status enqueue(const ResolvedStream &stream, via_task *task, IndexFence **out_faults) const override;
     void note_run(Fence *end) const override;
 };
 

@@ -13,7 +13,7 @@
 
 namespace via::cuda {
 
-class FaultRecord;
+class IndexFence;
 
 class ItemsTransfer {
 public:
@@ -27,8 +27,9 @@ public:
     // Names the copy in errors.
     virtual const char *what() const = 0;
 
-    // Queues the copy, after everything has been waited for. A kernel that finds faults writes them to the record.
-    VIA_NODISCARD virtual Status enqueue(const ResolvedStream &stream, via_task *task, FaultRecord *faults) const = 0;
+    // Queues the copy, after everything has been waited for. Stores a fence in *out_faults if a kernel may find faults.
+    VIA_NODISCARD virtual Status enqueue(const ResolvedStream &stream, via_task *task,
+                                         IndexFence **out_faults) const = 0;
 
     // Called when a run has been queued, with the fence of its end.
     virtual void note_run(Fence *) const {}

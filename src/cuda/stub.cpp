@@ -168,9 +168,9 @@ Status items_on(const ItemsTransfer &, via_stream *) { return need("a stream"); 
 Status items_for_task(const ItemsTransfer &, via_task *, Fence **) { return need("this copy"); }
 Status make_index_table(IndexTable **) { return need("this copy"); }
 void end_index_table(IndexTable *) {}
-Status IndexedTransfer::enqueue(const ResolvedStream &, via_task *, FaultRecord *) const { return need("this copy"); }
+Status IndexedTransfer::enqueue(const ResolvedStream &, via_task *, IndexFence **) const { return need("this copy"); }
 void IndexedTransfer::note_run(Fence *) const {}
-Status ConvertTransfer::enqueue(const ResolvedStream &, via_task *, FaultRecord *) const { return need("this copy"); }
+Status ConvertTransfer::enqueue(const ResolvedStream &, via_task *, IndexFence **) const { return need("this copy"); }
 Status convert_io(const ConvertTransfer &, via_task *, Fence **) { return need("this conversion"); }
 Status convert_joined(const JoinedConversion &, bool *, Fence **) { return need("this conversion"); }
 void describe_convert(const ConvertTransfer &, TextBuffer *text) { text->add("none: %s", kWhy); }

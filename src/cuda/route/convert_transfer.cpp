@@ -81,7 +81,7 @@ private:
 
 }  // namespace
 
-Status ConvertTransfer::enqueue(const ResolvedStream &stream, via_task *task, FaultRecord *) const {
+Status ConvertTransfer::enqueue(const ResolvedStream &stream, via_task *task, IndexFence **) const {
     PackedElements items(*this);
     return enqueue_items(items, stream, task);
 }

@@ -7,35 +7,40 @@
 
 namespace via::cuda {
 
-// A record that the kernel of one run writes, in pinned memory.
-class FaultRecord {
+// The end of one run, with a record in pinned memory that its kernel writes. Fails if the record then has a fault.
+class IndexFence final : public Fence {
 public:
-    // Errors: VIA_ERROR_OUT_OF_MEMORY.
-    VIA_NODISCARD Status make(const ContextKey &context, const IndexedRows &rows);
+    // Takes the record.
+    IndexFence(DescriptorTable *record, int64_t dst_extent, int64_t src_extent)
+        : record_(record), dst_extent_(dst_extent), src_extent_(src_extent) {}
 
-    // Takes the record of another one, which then has none.
-    void take(FaultRecord *other);
+    // Returns the address of the record, for the kernel.
+    uint64_t record() const { return reinterpret_cast<uint64_t>(record_->memory()); }
 
-    // Gives the memory back once the fence is complete; nullptr: nothing writes it.
-    void release(Fence *until);
-
-    // Returns the address for the kernel; 0: there is no record.
-    uint64_t address() const {
-        return table_.get() != nullptr ? reinterpret_cast<uint64_t>(table_.get()->memory()) : 0;
-    }
-
-    // Read the record after the kernel has ended. check() fails with VIA_ERROR_INDEX.
-    bool has_fault() const;
+    // Reads the record after the kernel has ended. Fails with VIA_ERROR_INDEX.
     VIA_NODISCARD Status check() const;
 
+    // Completes with `end`, which it retains. Until then nobody else may have the fence.
+    void complete_with(Fence *end);
+
+    bool is_complete() override { return end_.get()->is_complete(); }
+    VIA_NODISCARD Status wait() override;
+    VIA_NODISCARD Status make_stream_wait(const ResolvedStream &stream) override;
+    bool is_on_device() override { return end_.get()->is_on_device(); }
+    bool has_failed() override;
+
 private:
-    UniqueTable table_;
-    int64_t dst_extent_ = 0;
-    int64_t src_extent_ = 0;
+    ~IndexFence() override { record_->release(end_.get()); }
+
+    DescriptorTable *const record_;
+    const int64_t dst_extent_;
+    const int64_t src_extent_;
+    UniqueFence end_;
 };
 
-// Makes a fence that completes with `end`, and fails if the record then has a fault. Consumes a reference to `end`, on
-// failure too, and takes the record. Errors: VIA_ERROR_OUT_OF_MEMORY.
-VIA_NODISCARD Status make_index_fence(Fence *end, FaultRecord *record, Fence **out_fence);
+using UniqueIndexFence = UniqueHandle<IndexFence, release_fence>;
+
+// Makes a fence of these rows, without an end. Errors: VIA_ERROR_OUT_OF_MEMORY.
+VIA_NODISCARD Status make_index_fence(const ContextKey &context, const IndexedRows &rows, IndexFence **out_fence);
 
 }  // namespace via::cuda

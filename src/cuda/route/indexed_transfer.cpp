@@ -153,10 +153,10 @@ private:
 }  // namespace
 
 // Tables are kept until the work has ended.
-Status IndexedTransfer::enqueue(const ResolvedStream &stream, via_task *task, FaultRecord *faults) const {
+Status IndexedTransfer::enqueue(const ResolvedStream &stream, via_task *task, IndexFence **out_faults) const {
     const bool has_device_lists = dst_index != nullptr || src_index != nullptr;
     if (has_device_lists && !stream.capturing) {
-        VIA_TRY(faults->make(stream.key(), rows));
+        VIA_TRY(make_index_fence(stream.key(), rows, out_faults));
     }
     ReachedLists lists;
     IndexedRows reached;
@@ -165,7 +165,7 @@ Status IndexedTransfer::enqueue(const ResolvedStream &stream, via_task *task, Fa
         ConvertedItems items(*this, reached);
         return enqueue_items(items, stream, task);
     }
-    PackedRows items(*this, reached, faults->address());
+    PackedRows items(*this, reached, *out_faults != nullptr ? (*out_faults)->record() : 0);
     return enqueue_items(items, stream, task);
 }
 

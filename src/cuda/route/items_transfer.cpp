@@ -69,23 +69,25 @@ Status wait_before(const ItemsTransfer &items, const ResolvedStream &stream) {
     return VIA_OK;
 }
 
+// Reports what a kernel found, after it has ended.
+Status check_faults(const UniqueIndexFence &faults) { return faults.get() != nullptr ? faults.get()->check() : VIA_OK; }
+
 // Records the end of the work, with the faults that it finds. Waits for it if no fence can be recorded.
-Status record_end(const ItemsTransfer &items, const ResolvedStream &stream, FaultRecord *faults, Fence **out_fence) {
+Status record_end(const ItemsTransfer &items, const ResolvedStream &stream, UniqueIndexFence *faults,
+                  Fence **out_fence) {
     UniqueFence end;
     VIA_TRY(record_or_wait(stream, end.out()));
     if (end.get() == nullptr) {
-        return faults->check();
+        return check_faults(*faults);
     }
     items.note_run(end.get());
-    if (faults->address() == 0) {
+    if (faults->get() != nullptr) {
+        faults->get()->complete_with(end.get());
+        *out_fence = faults->release();
+    } else {
         *out_fence = end.release();
-        return VIA_OK;
     }
-    if (make_index_fence(retained(end.get()), faults, out_fence) == VIA_OK) {
-        return VIA_OK;
-    }
-    VIA_TRY(end.get()->wait());
-    return faults->check();
+    return VIA_OK;
 }
 
 Status capture(const ItemsTransfer &items, const ResolvedStream &stream) {
@@ -93,8 +95,8 @@ Status capture(const ItemsTransfer &items, const ResolvedStream &stream) {
     for (via_array *array : {items.transfer.dst_array, items.transfer.src_array, items.dst_index, items.src_index}) {
         VIA_TRY(array != nullptr ? hold_in_graph(stream, array->storage) : VIA_OK);
     }
-    FaultRecord none;
-    return items.enqueue(stream, nullptr, &none);
+    UniqueIndexFence none;
+    return items.enqueue(stream, nullptr, none.out());
 }
 
 }  // namespace
@@ -117,10 +119,10 @@ Status items_now(const ItemsTransfer &items) {
     VIA_TRY(follow_other_device(items.transfer, stream));
     const RelaxedCapture relaxed;
     VIA_TRY(wait_before(items, stream));
-    FaultRecord faults;
-    VIA_TRY(end_failed(items.enqueue(stream, nullptr, &faults), stream));
+    UniqueIndexFence faults;
+    VIA_TRY(end_failed(items.enqueue(stream, nullptr, faults.out()), stream));
     VIA_TRY(wait_for_stream(stream));
-    return faults.check();
+    return check_faults(faults);
 }
 
 // Readers of dst learn of faults.
@@ -132,8 +134,8 @@ Status items_on(const ItemsTransfer &items, via_stream *stream) {
         return capture(items, resolved);
     }
     VIA_TRY(wait_before(items, resolved));
-    FaultRecord faults;
-    VIA_TRY(end_failed(items.enqueue(resolved, nullptr, &faults), resolved));
+    UniqueIndexFence faults;
+    VIA_TRY(end_failed(items.enqueue(resolved, nullptr, faults.out()), resolved));
     UniqueFence end;
     VIA_TRY(record_end(items, resolved, &faults, end.out()));
     return end.get() != nullptr ? set_last_copy(items.transfer.dst_array,
@@ -146,8 +148,8 @@ Status items_for_task(const ItemsTransfer &items, via_task *task, Fence **out_fe
     VIA_TRY(internal_stream(device_of_transfer(items.transfer), kTaskStream, &stream));
     const RelaxedCapture relaxed;
     VIA_TRY(check(items, stream));
-    FaultRecord faults;
-    VIA_TRY(end_failed(items.enqueue(stream, task, &faults), stream));
+    UniqueIndexFence faults;
+    VIA_TRY(end_failed(items.enqueue(stream, task, faults.out()), stream));
     return record_end(items, stream, &faults, out_fence);
 }
 
