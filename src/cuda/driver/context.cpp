@@ -171,8 +171,12 @@ Status ContextScope::enter(CUcontext context) {
 }
 
 Status ContextScope::enter_device(int32_t device_id, ContextKey *out_key) {
-    VIA_TRY(context_at_hand(device_id, out_key));
-    return enter(out_key->context);
+    ContextKey key{};
+    VIA_TRY(context_at_hand(device_id, &key));
+    if (out_key != nullptr) {
+        *out_key = key;
+    }
+    return enter(key.context);
 }
 
 // Sets the context from before if this one cannot be popped: the caller's calls must not go to another context.

@@ -103,12 +103,8 @@ public:
     VIA_NODISCARD Status enter(CUcontext context);
     // Tries twice: what is not freed now is never freed.
     bool enter_to_free(CUcontext context) { return enter(context) == VIA_OK || enter(context) == VIA_OK; }
-    // Enters context_at_hand().
-    VIA_NODISCARD Status enter_device(int32_t device_id, ContextKey *out_key);
-    VIA_NODISCARD Status enter_device(int32_t device_id) {
-        ContextKey key{};
-        return enter_device(device_id, &key);
-    }
+    // Enters context_at_hand(), and stores which one that is in *out_key, if given.
+    VIA_NODISCARD Status enter_device(int32_t device_id, ContextKey *out_key = nullptr);
     void leave();
 
 private:

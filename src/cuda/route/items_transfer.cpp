@@ -93,7 +93,7 @@ Status record_end(const ItemsTransfer &items, const ResolvedStream &stream, Uniq
 Status capture(const ItemsTransfer &items, const ResolvedStream &stream) {
     VIA_TRY(wait_before(items, stream));
     for (via_array *array : {items.transfer.dst_array, items.transfer.src_array, items.dst_index, items.src_index}) {
-        VIA_TRY(array != nullptr ? hold_in_graph(stream, array->storage) : VIA_OK);
+        VIA_TRY(array != nullptr ? hold_in_graph(stream, &array->storage) : VIA_OK);
     }
     UniqueIndexFence none;
     return items.enqueue(stream, nullptr, none.out());

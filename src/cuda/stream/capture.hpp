@@ -10,10 +10,6 @@ namespace via::cuda {
 VIA_NODISCARD Status give_to_graph(const ResolvedStream &stream, void *thing, CUhostFn release);
 
 // Holds storages until then. Their release never runs inside the driver's callback.
-VIA_NODISCARD Status hold_in_graph(const ResolvedStream &stream, Storage *const *storages, int64_t count);
-
-VIA_NODISCARD inline Status hold_in_graph(const ResolvedStream &stream, Storage *storage) {
-    return hold_in_graph(stream, &storage, 1);
-}
+VIA_NODISCARD Status hold_in_graph(const ResolvedStream &stream, Storage *const *storages, int64_t count = 1);
 
 }  // namespace via::cuda

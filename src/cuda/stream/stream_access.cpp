@@ -15,8 +15,8 @@ Status resolve_for(via_array *array, via_stream *stream, ResolvedStream *out_str
 }
 
 Status hold_both(const ResolvedStream &stream, via_array *dst, via_array *src) {
-    VIA_TRY(hold_in_graph(stream, dst->storage));
-    return src == nullptr || src->storage == dst->storage ? VIA_OK : hold_in_graph(stream, src->storage);
+    VIA_TRY(hold_in_graph(stream, &dst->storage));
+    return src == nullptr || src->storage == dst->storage ? VIA_OK : hold_in_graph(stream, &src->storage);
 }
 
 bool is_marked(const ResolvedStream &stream, via_array *dst, via_array *src) {
@@ -30,7 +30,7 @@ Status record(via_array *array, via_stream *stream, Status (*note)(Storage *, Fe
     ResolvedStream resolved{};
     VIA_TRY(resolve_for(array, stream, &resolved));
     if (resolved.capturing) {
-        return hold_in_graph(resolved, array->storage);
+        return hold_in_graph(resolved, &array->storage);
     }
     UniqueFence fence;
     VIA_TRY(record_fence(resolved, fence.out()));
