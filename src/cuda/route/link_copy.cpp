@@ -20,12 +20,6 @@
 namespace via::cuda {
 namespace {
 
-// The streams of the copy engine and of the kernels: the caller's, and a side stream if there are several pieces.
-struct LinkStreams {
-    const ResolvedStream &engine;
-    const ResolvedStream &kernels;
-};
-
 // How a transfer is cut into pieces, and the buffers that they pass through.
 struct LinkPieces {
     PackedOrder order;
@@ -34,12 +28,14 @@ struct LinkPieces {
     char *buffers = nullptr;
 };
 
-// Copies piece by piece: the engine goes on while a kernel places, or has packed, another piece.
-Status enqueue_pieces(const Transfer &transfer, const LinkPieces &pieces, const LinkStreams &streams) {
+// Copies piece by piece: the engine goes on while a kernel places, or has packed, another piece. Each has its stream if
+// there are several pieces.
+Status enqueue_pieces(const Transfer &transfer, const LinkPieces &pieces, const ResolvedStream &engine,
+                      const ResolvedStream &kernels) {
     const bool to_device = is_to_device(transfer);
     const PackedOrder &order = pieces.order;
     const int64_t most = pieces.first.nbytes;
-    PieceRelay relay(to_device ? streams.engine : streams.kernels, to_device ? streams.kernels : streams.engine);
+    PieceRelay relay(to_device ? engine : kernels, to_device ? kernels : engine);
     Slab piece = pieces.first;
     for (int64_t number = 0, offset = 0; offset < order.nbytes; ++number, offset += piece.nbytes) {
         piece = cut_slab(order, offset, order.nbytes, most, most);
@@ -49,12 +45,12 @@ Status enqueue_pieces(const Transfer &transfer, const LinkPieces &pieces, const 
         VIA_TRY(relay.pass(
             number, offset + piece.nbytes == order.nbytes,
             [&] {
-                return to_device ? enqueue_rows(in, true, streams.engine)
-                                 : enqueue_move(in.transfer(kPinned, transfer.src_side), streams.kernels);
+                return to_device ? enqueue_rows(in, true, engine)
+                                 : enqueue_move(in.transfer(kPinned, transfer.src_side), kernels);
             },
             [&] {
-                return to_device ? enqueue_move(out.transfer(transfer.dst_side, kPinned), streams.kernels)
-                                 : enqueue_rows(out, false, streams.engine);
+                return to_device ? enqueue_move(out.transfer(transfer.dst_side, kPinned), kernels)
+                                 : enqueue_rows(out, false, engine);
             }));
     }
     return VIA_OK;
@@ -65,7 +61,7 @@ Status enqueue_with_side(const Transfer &transfer, const LinkPieces &pieces, con
     SideStream side;
     VIA_TRY(side.take(stream.device_id, stream));
     VIA_TRY(follow(side.get(), stream));
-    const Status status = enqueue_pieces(transfer, pieces, {side.get(), stream});
+    const Status status = enqueue_pieces(transfer, pieces, side.get(), stream);
     return end_failed(first_of(status, follow(stream, side.get())), side.get());
 }
 
@@ -84,7 +80,7 @@ Status enqueue_through_scratch(const Transfer &transfer, const LinkCopyPlan &pla
     }
     const Status status = buffers > 1 && is_of_primary_context(stream)
                               ? enqueue_with_side(transfer, pieces, stream)
-                              : enqueue_pieces(transfer, pieces, {stream, stream});
+                              : enqueue_pieces(transfer, pieces, stream, stream);
     return end_failed(status, stream);
 }
 
