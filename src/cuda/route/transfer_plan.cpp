@@ -168,13 +168,9 @@ Status plan_strided(const Transfer &transfer, Caller caller, Purpose purpose, Tr
     return VIA_OK;
 }
 
-bool is_better_staged(const Transfer &transfer) {
-    return has_pageable(transfer) && has_device(transfer) && !is_straight(transfer) && is_staged(transfer);
-}
-
 TransferPlan plan_adjacent(const Transfer &transfer, Purpose purpose) {
-    return is_better_staged(transfer) && has_slots(transfer, purpose) ? TransferPlan(StagedPlan{})
-                                                                      : TransferPlan(DriverPlan{});
+    return is_staged(transfer) && has_slots(transfer, purpose) ? TransferPlan(StagedPlan{})
+                                                               : TransferPlan(DriverPlan{});
 }
 
 }  // namespace

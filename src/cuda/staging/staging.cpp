@@ -137,6 +137,9 @@ bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
 bool may_have_ring() { return shape_ring(most_ring_bytes()).slot_count > 0; }
 
 bool is_staged(const Transfer &transfer) {
+    if (!has_pageable(transfer) || !has_device(transfer) || is_straight(transfer)) {
+        return false;
+    }
     const Direction direction = is_to_device(transfer) ? Direction::ToDevice : Direction::ToHost;
     return transfer.nbytes >= staging_threshold(direction, device_of_transfer(transfer)) ||
            (direction == Direction::ToHost && transfer.nbytes >= kNewPagesFrom &&

@@ -69,8 +69,8 @@ struct StagedCopy {
     DevicePart *device_part = nullptr;  // takes the place of the device's
 };
 
-// Returns whether staging is faster than the driver for a copy of adjacent bytes between pageable memory and a device.
-// Makes no ring. Staging pays much earlier for a destination on the host whose pages are not there yet.
+// Returns whether staging is faster than the driver for a copy of adjacent bytes. Makes no ring. Staging pays much
+// earlier for a destination on the host whose pages are not there yet.
 bool is_staged(const Transfer &transfer);
 
 // Makes the ring of a device, unless there is one. Returns false if it cannot be had, or if too few small copies have
