@@ -247,17 +247,6 @@ void print_calibration(FILE *file) {
     }
 }
 
-bool write_whole(int descriptor) {
-    FILE *file = fdopen(descriptor, "w");
-    if (file == nullptr) {
-        close(descriptor);
-        return false;
-    }
-    print_calibration(file);
-    const bool written = std::fflush(file) == 0 && fsync(descriptor) == 0;
-    return std::fclose(file) == 0 && written;
-}
-
 // Checks the file size limit: the kernel kills a process that exceeds it (SIGXFSZ).
 bool may_write_all() {
     if (most_file_bytes() >= sizeof kHeader + size_t{kMostDevices} * kCalibrationLine) {
@@ -265,6 +254,18 @@ bool may_write_all() {
     }
     errno = EFBIG;
     return false;
+}
+
+// Closes the descriptor.
+bool write_whole(int descriptor) {
+    FILE *file = may_write_all() ? fdopen(descriptor, "w") : nullptr;
+    if (file == nullptr) {
+        close(descriptor);
+        return false;
+    }
+    print_calibration(file);
+    const bool written = std::fflush(file) == 0 && fsync(descriptor) == 0;
+    return std::fclose(file) == 0 && written;
 }
 
 // Writes a temporary file in the same folder and renames it: a reader never sees half of it.
@@ -279,17 +280,13 @@ Status write_calibration(const char *path) {
         return io_failure("open", path);
     }
     (void)fchmod(descriptor, 0644);
-    if (!may_write_all() || !write_whole(descriptor)) {
-        const Status status = io_failure("write", path);
-        (void)unlink(temporary);
-        return status;
+    const bool written = write_whole(descriptor);
+    if (written && std::rename(temporary, path) == 0) {
+        return VIA_OK;
     }
-    if (std::rename(temporary, path) != 0) {
-        const Status status = io_failure("rename", path);
-        (void)unlink(temporary);
-        return status;
-    }
-    return VIA_OK;
+    const Status status = io_failure(written ? "rename" : "write", path);
+    (void)unlink(temporary);
+    return status;
 }
 
 // Replaces regular files only. Follows symbolic links.
