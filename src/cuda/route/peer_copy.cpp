@@ -285,8 +285,7 @@ Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const R
 }
 
 // One kernel on the caller's stream is checked as it is launched: nothing comes before it.
-Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream,
-                         Caller caller) {
+Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream, Caller caller) {
     VIA_TRY(transfer.ndim > 0 ? check_peer_stream(transfer, stream) : VIA_OK);
     if (plan.route == PeerRoute::Driver) {
         VIA_TRY(copy_bytes(transfer, stream));

@@ -59,9 +59,8 @@ std::mutex keeping;
 bool can_be_taken(const KeptStream &place) {
     const CUstream handle = place.stream.handle;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return place.is_idle ||
-           (driver().cuStreamIsCapturing(handle, &status) == CUDA_SUCCESS &&
-            status == CU_STREAM_CAPTURE_STATUS_NONE && driver().cuStreamQuery(handle) == CUDA_SUCCESS);
+    return place.is_idle || (driver().cuStreamIsCapturing(handle, &status) == CUDA_SUCCESS &&
+                             status == CU_STREAM_CAPTURE_STATUS_NONE && driver().cuStreamQuery(handle) == CUDA_SUCCESS);
 }
 
 // Forgets streams of a context that was reset.
