@@ -9,7 +9,8 @@ A page names a part that is made between two lines, which no reader sees:
 | --- | --- |
 | `code: FILE [from "TEXT"] [to "TEXT"] [object NAME]` | lines of a program |
 | `table: FILE... ; PATTERN` | rows of the benchmarks' files, each further file a column of its own |
-| `layouts: FILE...` | what is said of a population of random layouts, each file a seed |
+| `layouts: FILE...` | what is said and wanted of a population of random layouts, each file a seed |
+| `plain: FILE...` | plain bytes between two devices, from the files of that population |
 | `kernels: FILE` | what each kernel is worth |
 | `machine: FILE` | where a file's rows were measured, and by which versions |
 | `numbers:` | the two numbers of the README |
@@ -146,6 +147,10 @@ def layouts_of(arguments: str) -> str:
 
 def kernels_of(arguments: str) -> str:
     return "\n".join(bench("kernel_worth").table(report(arguments.strip())))
+
+
+def plain_of(arguments: str) -> str:
+    return "\n".join(bench("populations").plain_table([report(file) for file in arguments.split()]))
 
 
 def machine_of(arguments: str) -> str:
@@ -360,6 +365,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "table": table_of,
     "layouts": layouts_of,
     "kernels": kernels_of,
+    "plain": plain_of,
     "machine": machine_of,
     "numbers": numbers,
     "versions": versions,

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import find_commit
+from targets import BEST, PLAIN_FROM_MIB, PLAIN_OF_ACCESS_ON, Target, targets_of
 
 OURS = "viaduct"
 LOST = 0.95
@@ -127,6 +128,129 @@ def summary(rows: Sequence[Row], bands: Iterable[Band]) -> list[dict[str, Any]]:
     return entries
 
 
+# ------------------------------------------------------------------------------------------------ what is wanted
+
+
+NOTHING = "not measured"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    wanted: str
+    found: str
+    met: bool | None  # None where nothing was found
+
+    def result(self) -> str:
+        return {True: "met", False: "MISSED", None: ""}[self.met]
+
+
+def digits(value: float, wanted: float) -> str:
+    """Two digits behind the point, and more where these would have it on the other side of what is wanted."""
+    for count in range(2, 6):
+        text = f"{value:.{count}f}"
+        if (float(text) > wanted, float(text) < wanted) == (value > wanted, value < wanted):
+            return text
+    return f"{value:.2f}"
+
+
+def judge_ratios(rows: Sequence[Row], target: Target) -> Verdict:
+    """The mean or the worst of how many times longer a peer takes."""
+    name = target.peer
+    ratios = [ratio for row in rows if (ratio := row.over_best() if name == BEST else row.over(name)) is not None]
+    mean = target.what == "mean"
+    wanted = f"at least {target.value:g} x {name} in the mean" if mean else f"none below {target.value:g} x {name}"
+    if not ratios:
+        return Verdict(wanted, NOTHING, None)
+    found = statistics.geometric_mean(ratios) if mean else min(ratios)
+    below = sum(ratio < target.value for ratio in ratios)
+    count = f", {below} of {len(ratios)} below" if below and not mean else ""
+    return Verdict(wanted, f"{digits(found, target.value)} x{count}", found >= target.value)
+
+
+def judge_part(rows: Sequence[Row], target: Target) -> Verdict:
+    """What part of the bound is reached."""
+    parts = sorted(row.of_bound() for row in rows)
+    mean = target.what == "part"
+    wanted = f"at least {target.value:g} of the bound {'in the mean' if mean else 'at the 5th percentile'}"
+    if not parts:
+        return Verdict(wanted, NOTHING, None)
+    found = statistics.geometric_mean(parts) if mean else parts[len(parts) // 20]
+    return Verdict(wanted, digits(found, target.value), found >= target.value)
+
+
+def judge_longer(rows: Sequence[Row], target: Target) -> Verdict:
+    """By how many microseconds ours takes longer, at most. Times are rounded to a part of 100,000."""
+    wanted = f"at most {target.value:g} us longer than {target.peer}"
+    longer = [(row.seconds[OURS] - row.seconds[target.peer]) * 1e6 for row in rows if target.peer in row.seconds]
+    if not longer:
+        return Verdict(wanted, NOTHING, None)
+    found = round(max(longer), 6)
+    return Verdict(wanted, f"{digits(found, target.value)} us", found <= target.value)
+
+
+JUDGES = {
+    "mean": judge_ratios,
+    "worst": judge_ratios,
+    "part": judge_part,
+    "part_5th": judge_part,
+    "longer": judge_longer,
+}
+
+
+def judge(rows: Sequence[Row], target: Target) -> Verdict:
+    """By the rows of its sizes."""
+    return JUDGES[target.what](Band(target.least, target.most).of(rows), target)
+
+
+def wanted(reports: Sequence[dict[str, Any]], rows: Sequence[Row]) -> Iterator[str]:
+    """The lines that say what is wanted of a population, and what came of it."""
+    peers = {name for row in rows for name in row.seconds}
+    targets = targets_of(reports[0]["population"], peers, reports[0]["settings"].get("threads"))
+    if not targets:
+        return
+    yield "| read and written | wanted | found | result |"
+    yield "| --- | --- | --- | --- |"
+    for target in targets:
+        judged = judge(rows, target)
+        yield f"| {Band(target.least, target.most).title()} | {judged.wanted} | {judged.found} | {judged.result()} |"
+    yield ""
+
+
+def bytes_name(nbytes: int) -> str:
+    for unit, power in (("GiB", 30), ("MiB", 20)):
+        if nbytes >= 1 << power:
+            return f"{nbytes >> power} {unit}"
+    return f"{nbytes >> 10} KiB"
+
+
+def judge_plain(nbytes: int, off: Sequence[float], on: Sequence[float]) -> str:
+    """A cell: the rates of plain bytes with access off and on, and the verdict where there is a target."""
+    without, access = statistics.geometric_mean(off), statistics.geometric_mean(on)
+    found = access / without
+    said = f"{nbytes / without / 1e9:.0f} and {nbytes / access / 1e9:.0f} GB/s, {digits(found, PLAIN_OF_ACCESS_ON)} x"
+    if nbytes < PLAIN_FROM_MIB * MIB:
+        return said
+    return f"{said}, {'met' if found >= PLAIN_OF_ACCESS_ON else 'MISSED'}"
+
+
+def plain_table(reports: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Plain bytes between two devices with access off and on: the geometric mean of the reports."""
+    plain = [found["settings"]["plain"] for found in reports]
+    kinds = list(plain[0]["off"])
+    heads = ["plain bytes", *(f"{kind} memory: off and on, off / on" for kind in kinds), "wanted"]
+    yield f"| {' | '.join(heads)} |"
+    yield "| --- " * len(heads) + "|"
+    for size in plain[0]["off"][kinds[0]]:
+        nbytes = int(size)
+        seconds = {kind: [[each[way][kind][size] for each in plain] for way in ("off", "on")] for kind in kinds}
+        cells = [judge_plain(nbytes, *seconds[kind]) for kind in kinds]
+        target = f"at least {PLAIN_OF_ACCESS_ON:g} x" if nbytes >= PLAIN_FROM_MIB * MIB else ""
+        yield f"| {' | '.join([bytes_name(nbytes), *cells, target])} |"
+
+
+# ------------------------------------------------------------------------------------------------ histograms
+
+
 def bars(values: Sequence[float], ends: Sequence[float], unit: str = "") -> tuple[list[str], list[str]]:
     """Between which ends values lie, and how many do. A value at an end lies above it."""
     counts = collections.Counter(bisect.bisect_right(ends, value) for value in values)
@@ -228,6 +352,7 @@ def table(reports: Sequence[dict[str, Any]], worst: int = 10) -> Iterator[str]:
         cells += [str(entry["lost_to_best"]), f"{entry['of_bound']:.2f}", f"{entry['of_bound_5th']:.2f}"]
         yield f"| {' | '.join(cells)} |"
     yield ""
+    yield from wanted(reports, rows)
     yield from histogram(rows, bands)
     yield "| lost by most | MiB | of the best peer | of the bound |"
     yield "| --- | --- | --- | --- |"

@@ -29,6 +29,12 @@ def bench() -> ModuleType:
     return module
 
 
+@pytest.fixture
+def populations(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(BENCH.parent)
+    return importlib.import_module("populations")
+
+
 def row(case: str, viaduct: float, **more: Any) -> dict[str, Any]:
     return {"case": case, "unit": "GB/s", "viaduct": viaduct, "peers": {}, "limit": None, "target": None, **more}
 
@@ -106,9 +112,7 @@ def test_a_picture_without_rows_is_not_drawn(tmp_path: Path) -> None:
     assert not list((tmp_path / "out").iterdir())
 
 
-def test_a_histogram_counts_the_layouts_of_the_widest_large_band(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(BENCH.parent)
-    populations = importlib.import_module("populations")
+def test_a_histogram_counts_the_layouts_of_the_widest_large_band(populations: ModuleType) -> None:
     bands = [populations.Band(least) for least in (64, 8, 0)]
     # The last one is too small to be counted; times of the peer, of ours and of the bound.
     given = [(64, 7.9, 10, 1), (64, 9.5, 10, 2), (8, 10.5, 10, 9), (8, 99, 10, 10), (1, 5, 10, 10)]
@@ -129,6 +133,111 @@ def test_a_histogram_counts_the_layouts_of_the_widest_large_band(monkeypatch: py
     }  # fmt: skip
     assert len({len(line) for line in table}) == 1
     assert list(populations.histogram(rows[-1:], bands)) == []
+
+
+def target(populations: ModuleType, what: str, value: float, peer: str = "torch", **of: float) -> Any:
+    return populations.Target(**{"least": 1, "most": 8, **of}, what=what, value=value, peer=peer)
+
+
+UNIT = 2.0**-20  # seconds, of which whole numbers have exact quotients and differences
+
+
+def timed(populations: ModuleType, mib: float, *peers: float | None, bound: float = 1) -> Any:
+    """A layout for which ours takes 8 units, and torch and CuPy as many as given; None: it takes no such layout."""
+    named = {name: units * UNIT for name, units in zip(("torch", "cupy"), peers, strict=False) if units is not None}
+    return populations.Row("any", int(mib * (1 << 20)), {populations.OURS: 8 * UNIT, **named}, bound * UNIT)
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "peer", "found", "result"),
+    [
+        ("mean", 1.99, "torch", "2.00 x", "met"),
+        ("mean", 2, "torch", "2.00 x", "met"),
+        ("mean", 2.001, "torch", "2.00 x", "MISSED"),
+        ("worst", 1, "torch", "1.00 x", "met"),
+        ("worst", 1.01, "torch", "1.00 x, 1 of 3 below", "MISSED"),
+        ("worst", 0.75, "the better peer", "0.75 x", "met"),
+        ("worst", 0.751, "the better peer", "0.75 x, 1 of 3 below", "MISSED"),
+        ("worst", 2, "the better peer", "0.75 x, 2 of 3 below", "MISSED"),
+        ("part", 0.25, "the better peer", "0.25", "met"),
+        ("part", 0.251, "the better peer", "0.25", "MISSED"),
+        ("part_5th", 0.125, "the better peer", "0.125", "met"),
+        ("part_5th", 0.126, "the better peer", "0.12", "MISSED"),
+        ("longer", 1.908, "cupy", "1.907 us", "met"),
+        ("longer", 1.907, "cupy", "1.91 us", "MISSED"),
+        ("longer", 0, "torch", "0.00 us", "met"),
+        ("longer", -0.001, "torch", "0.00 us", "MISSED"),
+        ("mean", 1, "numpy", "not measured", ""),
+        ("worst", 1, "numpy", "not measured", ""),
+        ("longer", 1, "numpy", "not measured", ""),
+    ],
+)
+def test_a_target_of_a_population_is_met_up_to_its_boundary_and_missed_beyond(
+    populations: ModuleType, what: str, value: float, peer: str, found: str, result: str
+) -> None:
+    rows = [
+        timed(populations, 1, 8, 7),
+        timed(populations, 2, 16, None, bound=2),
+        timed(populations, 7, 32, 6, bound=4),
+    ]
+    # Of other sizes: they would change every verdict.
+    rows += [timed(populations, 0.99, 1, 1, bound=9), timed(populations, 8, 1, 1, bound=9)]
+    judged = populations.judge(rows, target(populations, what, value, peer))
+    assert (judged.found, judged.result()) == (found, result)
+
+
+@pytest.mark.parametrize("what", ["mean", "worst", "part", "part_5th", "longer"])
+def test_a_target_of_sizes_that_were_not_measured_is_neither_met_nor_missed(populations: ModuleType, what: str) -> None:
+    judged = populations.judge([timed(populations, 8, 1)], target(populations, what, 1))
+    assert (judged.found, judged.result()) == ("not measured", "")
+
+
+def test_what_is_shown_lies_on_the_side_of_the_target_on_which_it_was_found(populations: ModuleType) -> None:
+    shown = [populations.digits(found, 0.95) for found in (0.95, 0.954, 0.9502, 0.9498, 0.944, 0.951)]
+    assert shown == ["0.95", "0.954", "0.9502", "0.9498", "0.94", "0.951"]
+
+
+@pytest.mark.parametrize(
+    ("population", "settings", "peers", "line"),
+    [
+        (
+            "host",
+            {"threads": 2},
+            ("numpy", "torch"),
+            "none below 0.95 x the better peer | 0.90 x, 1 of 1 below | MISSED",
+        ),
+        ("host", {"threads": 16}, ("numpy", "torch"), None),
+        ("peer", {}, ("torch",), "at least 1.1 x torch in the mean | 0.90 x | MISSED"),
+        ("peer", {}, ("access on",), "at least 0.9 x access on in the mean | 0.90 x | met"),
+        ("of nothing", {}, ("torch",), None),
+    ],
+)
+def test_a_population_has_the_targets_that_were_set_for_how_it_was_measured(
+    populations: ModuleType, population: str, settings: dict[str, int], peers: tuple[str, ...], line: str | None
+) -> None:
+    rows = [populations.Row("any", 32 << 20, {populations.OURS: 1.0, **dict.fromkeys(peers, 0.9)}, 1.0)]
+    lines = list(populations.wanted([{"population": population, "settings": settings}], rows))
+    assert lines == [] if line is None else sum(line in each for each in lines) == 1
+
+
+def test_plain_bytes_between_devices_are_judged_by_their_rate_with_access_on_from_64_mib(
+    populations: ModuleType,
+) -> None:
+    def plain(off: float, on: float) -> dict[str, Any]:
+        times = {"off": off, "on": on}
+        sizes = (1 << 20, 64 << 20, 1 << 30)
+        return {way: {"device": {str(nbytes): time for nbytes in sizes}} for way, time in times.items()}
+
+    def rows(*pairs: tuple[float, float]) -> list[str]:
+        return list(populations.plain_table([{"settings": {"plain": plain(*pair)}} for pair in pairs]))[2:]
+
+    assert rows((1e-3, 0.921e-3)) == [
+        "| 1 MiB | 1 and 1 GB/s, 0.921 x |  |",
+        "| 64 MiB | 67 and 73 GB/s, 0.921 x, met | at least 0.92 x |",
+        "| 1 GiB | 1074 and 1166 GB/s, 0.921 x, met | at least 0.92 x |",
+    ]
+    # The mean of the files.
+    assert ["MISSED" in row for row in rows((1e-3, 0.99e-3), (1e-3, 0.8e-3))] == [False, True, True]
 
 
 def program(folder: Path, rate: float, nanoseconds: float) -> Path:

@@ -376,6 +376,17 @@ def test_every_population_that_was_measured_is_on_a_page() -> None:
     assert [name for name in measured if name not in shown] == []
 
 
+def test_rows_with_access_off_and_on_are_of_the_same_layouts() -> None:
+    """The target of the one is a part of the other's rates."""
+    files = sorted((pages.RESULTS / "layouts").glob("peer-*-off.json"))
+    assert files
+    for path in files:
+        off, on = (json.loads(path.with_stem(stem).read_text())["rows"] for stem in (path.stem, f"{path.stem[:-3]}on"))
+        layouts = [[(row["case"].partition(" (route: ")[0], row["nbytes"]) for row in rows] for rows in (off, on)]
+        assert layouts[0] == layouts[1]
+        assert [row["seconds"]["access on"] for row in off] == [row["seconds"]["viaduct"] for row in on]
+
+
 def test_every_row_that_was_measured_is_on_a_page_once() -> None:
     """None is left out for what it says. A file next to the first of a table gives its column."""
     tables = shown_tables()
