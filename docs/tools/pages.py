@@ -123,12 +123,30 @@ def table_of(arguments: str) -> str:
 
 
 def elsewhere(row: dict[str, Any], file: str) -> str:
-    """The same row of another machine: the value, and what is made of it there."""
-    same = [other for other in report(file)["rows"] if (other["case"], other["target"]) == (row["case"], row["target"])]
+    """The same row of another machine: the value, and what is made of it there.
+
+    Where its target is another one, since it was set later or depends on the machine: if both compare with one peer, the
+    target is that of this row, and else its own, which is named.
+    """
+    named = [other for other in report(file)["rows"] if other["case"] == row["case"]]
+    same = [other for other in named if other["target"] == row["target"]] or named
     if not same:
         return "not measured"
-    verdict = bench().judge(same[0])[1]
-    return ", ".join(filter(None, [f"{same[0]['viaduct']:.4g} {same[0]['unit']}", verdict]))
+    found, said = same[0], ""
+    if found["target"] != row["target"]:
+        assert len(named) == 1, f"{file} has several rows {row['case']}"
+        if peer_of(row) is not None and (not found["target"] or peer_of(found) == peer_of(row)):
+            found = {**found, "target": row["target"]}
+        else:
+            said = bench().judge(found)[0].replace("<=", "at most").replace(">=", "at least")
+    verdict = bench().judge(found)[1]
+    cell = ", ".join(filter(None, [f"{found['viaduct']:.4g} {found['unit']}", verdict]))
+    return f"{cell} ({said})" if said else cell
+
+
+def peer_of(row: dict[str, Any]) -> str | None:
+    """With which peer its target compares."""
+    return (row["target"] or {}).get("peer")
 
 
 def hardware(file: str) -> str:

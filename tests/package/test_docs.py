@@ -397,6 +397,30 @@ def test_every_row_that_was_measured_is_on_a_page_once() -> None:
         assert [case for case in wanted if first[case] + (other[case] > 0) * wanted[case] != wanted[case]] == [], file
 
 
+def test_a_row_of_another_machine_is_judged_by_the_target_next_to_it_or_by_its_own_which_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def row(case: str = "a copy", **target: Any) -> dict[str, Any]:
+        values = {"viaduct": 5.0, "peers": {"driver": 1.0, "torch": 5.0}, "limit": None}
+        return {"case": case, "unit": "us", **values, "target": target or None}
+
+    def cell(here: dict[str, Any], *there: dict[str, Any]) -> str:
+        monkeypatch.setattr(pages, "report", lambda _: {"rows": [row("other"), *there]})
+        return pages.elsewhere(here, "")
+
+    old, new = row(peer="driver", at_least=0.98), row(peer="driver", at_least=9)
+    assert cell(old, old) == "5 us, 5.00 x, met"
+    assert cell(new, old) == "5 us, 5.00 x, MISSED"
+    assert cell(new, row()) == "5 us, 5.00 x, MISSED"
+    assert cell(row(), new) == "5 us, 5.00 x, MISSED (at least 9 x driver)"
+    assert cell(new, row(peer="torch", at_least=1)) == "5 us, 1.00 x, met (at least 1 x torch)"
+    assert cell(row(value_at_most=4), row(value_at_most=6)) == "5 us, met (at most 6 us)"
+    assert cell(new) == "not measured"
+    assert cell(new, old, new) == "5 us, 5.00 x, MISSED"
+    with pytest.raises(AssertionError, match="several rows a copy"):
+        cell(row(), old, new)
+
+
 def mean_of(rows: list[dict[str, Any]], value: Callable[[dict[str, Any]], float]) -> float:
     return math.exp(statistics.fmean(math.log(value(row)) for row in rows))
 
