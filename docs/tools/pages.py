@@ -13,12 +13,16 @@ A page names a part that is made between two lines, which no reader sees:
 | `plain: FILE...` | plain bytes between two devices, from the files of that population |
 | `kernels: FILE` | what each kernel is worth |
 | `machine: FILE` | where a file's rows were measured, and by which versions |
+| `where: FILE... ; TEXT` | the text, if one of these files is there |
 | `numbers:` | the two numbers of the README |
 | `versions:` | the libraries that tests and benchmarks ran with |
 | `places:` | what `./dev test places` has run where |
 | `sizes:` | the packages that `./dev package` has made |
 | `api: LANGUAGE [GROUP]` | declarations with their comments |
 | `examples: FOLDER` | the programs of a folder, each with what it says of itself |
+
+Such a file may be a pattern, as `layouts/host-16-*.json`. A part whose pattern fits no file is empty: its section appears
+once the files are there.
 
 docs/package.md, the page that PyPI and NuGet show, is the README without links that lead to files.
 """
@@ -110,9 +114,26 @@ def report(file: str) -> dict[str, Any]:
     return json.loads((RESULTS / file).read_text())
 
 
+def files_of(arguments: str) -> list[str]:
+    """The names of files of results, those of a pattern in the order of their names."""
+    found = []
+    for name in arguments.split():
+        fitting = sorted(str(path.relative_to(RESULTS)) for path in RESULTS.glob(name))
+        found += fitting if "*" in name else [name]
+    return found
+
+
+def where_of(arguments: str) -> str:
+    files, _, text = arguments.partition(";")
+    return text.strip() if files_of(files) else ""
+
+
 def table_of(arguments: str) -> str:
     files, _, pattern = arguments.partition(";")
-    first, *others = files.split()
+    names = files_of(files)
+    if not names:
+        return ""
+    first, *others = names
     rows = [row for row in report(first)["rows"] if re.search(pattern.strip(), row["case"])]
     assert rows, f"no row of {first} has {pattern.strip()}"
     heads = ["what", "Viaduct", "compared with", "target", "result", *map(hardware, others)]
@@ -157,9 +178,14 @@ def hardware(file: str) -> str:
 
 
 def layouts_of(arguments: str) -> str:
-    reports = [report(file) for file in arguments.split()]
+    """A pattern does not say which files there are: they are named with their seeds."""
+    names = files_of(arguments)
+    if not names:
+        return ""
+    reports = [report(name) for name in names]
     seeds = [str(found["settings"]["seed"]) for found in reports if "seed" in found["settings"]]
-    head = [f"Seeds {', '.join(seeds)}.", ""] if seeds else []
+    files = f": {', '.join(f'`{name}`' for name in names)}" if "*" in arguments else ""
+    head = [f"Seeds {', '.join(seeds)}{files}.", ""] if seeds else []
     return "\n".join([*head, *bench("populations").table(reports)])
 
 
@@ -172,7 +198,10 @@ def plain_of(arguments: str) -> str:
 
 
 def machine_of(arguments: str) -> str:
-    file = arguments.strip()
+    names = files_of(arguments)
+    if not names:
+        return ""
+    file = names[0]
     found = report(file)
     machine = found["machine"]
     gpus = (
@@ -385,6 +414,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "kernels": kernels_of,
     "plain": plain_of,
     "machine": machine_of,
+    "where": where_of,
     "numbers": numbers,
     "versions": versions,
     "places": places,
@@ -398,7 +428,8 @@ def made(text: str) -> str:
     """A page with its parts as they are now."""
 
     def part(found: re.Match[str]) -> str:
-        return f"<!-- {found[1]}:{found[2]} -->\n{MAKERS[found[1]](found[2])}\n<!-- end -->"
+        text = MAKERS[found[1]](found[2])
+        return "\n".join(filter(None, [f"<!-- {found[1]}:{found[2]} -->", text, "<!-- end -->"]))
 
     return PART.sub(part, text)
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -39,21 +40,26 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-struct Times {
-    double ours;
-    double peer;
+struct Case {
+    Work work;
+    Work before = [] {};  // each turn, and not timed
 };
 
-Times compare(const Work &ours, const Work &peer, int calls, int repetitions) {
-    std::vector<double> our_times;
-    std::vector<double> peer_times;
-    ours();
-    peer();
+// The median time of each.
+std::vector<double> compare(const std::vector<Case> &cases, int calls, int repetitions) {
+    std::vector<std::vector<double>> times(cases.size());
     for (int i = 0; i < repetitions; ++i) {
-        our_times.push_back(time_of(ours, calls));
-        peer_times.push_back(time_of(peer, calls));
+        for (size_t k = 0; k < cases.size(); ++k) {
+            cases[k].before();
+            if (i == 0) {
+                cases[k].work();
+            }
+            times[k].push_back(time_of(cases[k].work, calls));
+        }
     }
-    return {median(our_times), median(peer_times)};
+    std::vector<double> found;
+    std::transform(times.begin(), times.end(), std::back_inserter(found), median);
+    return found;
 }
 
 // Large blocks of memory with all pages touched, the same for all cases.
@@ -74,19 +80,49 @@ via_array *wrap(void *data, int32_t dtype, const std::vector<int64_t> &shape, co
     return array;
 }
 
+Work memcpy_of(int64_t nbytes) {
+    return [=] { std::memcpy(dst_memory, src_memory, static_cast<size_t>(nbytes)); };
+}
+
 void contiguous_row(int64_t mebibytes, int32_t threads) {
     const int64_t nbytes = mebibytes << 20;
     via_array *dst = wrap(dst_memory, VIA_UINT8, {nbytes});
     via_array *src = wrap(src_memory, VIA_UINT8, {nbytes});
     check(via_set_num_threads(threads));
-    const Times times = compare([=] { check(via_copy(dst, src)); },
-                                [=] { std::memcpy(dst_memory, src_memory, static_cast<size_t>(nbytes)); }, 1, 15);
+    const std::vector<double> times = compare({{[=] { check(via_copy(dst, src)); }}, {memcpy_of(nbytes)}}, 1, 15);
     const auto size = static_cast<double>(nbytes);
     std::printf(
         "{\"case\": \"C: contiguous copy, %lld MiB, %s\", \"unit\": \"GB/s\", \"viaduct\": %.2f, "
         "\"peers\": {\"memcpy\": %.2f}, \"limit\": null, \"target\": %s}\n",
-        static_cast<long long>(mebibytes), threads == 1 ? "1 thread" : "default threads", size / times.ours,
-        size / times.peer, threads == 1 ? "null" : "{\"peer\": \"memcpy\", \"at_least\": 1.2}");
+        static_cast<long long>(mebibytes), threads == 1 ? "1 thread" : "default threads", size / times[0],
+        size / times[1], threads == 1 ? "null" : "{\"peer\": \"memcpy\", \"at_least\": 1.2}");
+    check(via_set_num_threads(0));
+    via_array_release(dst);
+    via_array_release(src);
+}
+
+// Sizes at which it depends on the machine how many threads pay. A call that does not count wakes them in each turn.
+void threads_row(int64_t kibibytes) {
+    const int64_t nbytes = kibibytes << 10;
+    via_array *dst = wrap(dst_memory, VIA_UINT8, {nbytes});
+    via_array *src = wrap(src_memory, VIA_UINT8, {nbytes});
+    const Work copy = [=] { check(via_copy(dst, src)); };
+    const auto warmed = [&](int32_t threads) {
+        return [=] {
+            check(via_set_num_threads(threads));
+            copy();
+        };
+    };
+    const int calls = static_cast<int>((int64_t{16} << 20) / nbytes);
+    const std::vector<double> times =
+        compare({{copy, warmed(0)}, {memcpy_of(nbytes), memcpy_of(nbytes)}, {copy, warmed(1)}}, calls, 41);
+    const auto size = static_cast<double>(nbytes);
+    const std::string name =
+        kibibytes < 1024 ? std::to_string(kibibytes) + " KiB" : std::to_string(kibibytes >> 10) + " MiB";
+    std::printf(
+        "{\"case\": \"C: contiguous copy, %s, default threads\", \"unit\": \"GB/s\", \"viaduct\": %.2f, "
+        "\"peers\": {\"memcpy\": %.2f, \"1 thread\": %.2f}, \"limit\": null, \"target\": null}\n",
+        name.c_str(), size / times[0], size / times[1], size / times[2]);
     check(via_set_num_threads(0));
     via_array_release(dst);
     via_array_release(src);
@@ -109,16 +145,15 @@ void small_strided_row(const char *name, int32_t dtype, const char *target) {
     const int64_t strides[2] = {kSide, 1};
     via_array *dst = wrap(dst_memory, dtype, {64, 64});
     via_array *src = wrap(src_memory + 64 * kSide, dtype, {64, 64}, strides);
-    const Times times = compare([=] { check(via_copy(dst, src)); },
-                                [=] {
-                                    raw_loop(static_cast<Element *>(via_array_data(dst)),
-                                             static_cast<Element *>(via_array_data(src)), kSide);
-                                },
-                                100000, 21);
+    const std::vector<double> times = compare({{[=] { check(via_copy(dst, src)); }}, {[=] {
+                                                   raw_loop(static_cast<Element *>(via_array_data(dst)),
+                                                            static_cast<Element *>(via_array_data(src)), kSide);
+                                               }}},
+                                              100000, 21);
     std::printf(
         "{\"case\": \"C: 64 x 64 %s of %lld x %lld\", \"unit\": \"ns\", \"viaduct\": %.1f, "
         "\"peers\": {\"raw loop\": %.1f}, \"limit\": null, \"target\": %s}\n",
-        name, static_cast<long long>(kSide), static_cast<long long>(kSide), times.ours, times.peer, target);
+        name, static_cast<long long>(kSide), static_cast<long long>(kSide), times[0], times[1], target);
     via_array_release(dst);
     via_array_release(src);
 }
@@ -137,6 +172,9 @@ bool has_wide_vectors() {
 int main() {
     dst_memory = touched_memory();
     src_memory = touched_memory();
+    for (const int64_t kibibytes : {256, 1024, 2048, 8192}) {
+        threads_row(kibibytes);
+    }
     for (const int64_t mebibytes : {64, 256}) {
         contiguous_row(mebibytes, 1);
         contiguous_row(mebibytes, 0);

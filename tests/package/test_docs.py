@@ -364,8 +364,9 @@ def shown_tables() -> list[tuple[list[str], list[dict[str, Any]]]]:
     for page in (DOCS / "performance").glob("*.md"):
         for arguments in re.findall(r"^<!-- table: (.*) -->$", page.read_text(), re.MULTILINE):
             files, _, pattern = arguments.partition(";")
-            rows = results()[files.split()[0]]
-            found.append((files.split(), [row for row in rows if re.search(pattern.strip(), row["case"])]))
+            names = pages.files_of(files)
+            rows = results()[names[0]] if names else []
+            found.append((names, [row for row in rows if re.search(pattern.strip(), row["case"])]))
     return found
 
 
@@ -374,6 +375,37 @@ def test_every_population_that_was_measured_is_on_a_page() -> None:
     measured = [f"layouts/{path.name}" for path in (pages.RESULTS / "layouts").glob("*.json")]
     assert measured
     assert [name for name in measured if name not in shown] == []
+
+
+def parts_of_a_pattern() -> str:
+    kinds = ("where: new-*.json ; ## New\n\nThey are here.", "machine: new-*.json", "table: new-*.json ; .")
+    text = "".join(f"<!-- {kind} -->\n<!-- end -->\n\n" for kind in (*kinds, "layouts: layouts/new-*.json"))
+    made = pages.made(text)
+    assert pages.made(made) == made
+    return re.sub(r"<!-- (?:\w+:.*?|end) -->\n", "", made, flags=re.DOTALL).strip()
+
+
+def test_a_section_of_files_that_are_not_there_yet_is_empty_and_appears_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "RESULTS", tmp_path)
+    monkeypatch.setattr(pages, "report", lambda name: json.loads((tmp_path / name).read_text()))
+    assert parts_of_a_pattern() == ""
+    copies = json.loads((ROOT / "tests/bench/results/cpu.json").read_text())
+    (tmp_path / "new-1.json").write_text(json.dumps(copies))
+    (tmp_path / "layouts").mkdir()
+    for seed in (7, 5):
+        rows = [{"case": f"of seed {seed}", "nbytes": 1 << 20, "seconds": {"viaduct": 1, "numpy": 2}, "bound": 1}]
+        found = {"population": "host", "settings": {"seed": seed, "threads": 16}, "rows": rows}
+        found["summary"] = [{"band": "1 MiB and more"}]
+        (tmp_path / f"layouts/new-{seed}.json").write_text(json.dumps(found))
+    found = parts_of_a_pattern()
+    assert found.startswith("## New\n\nThey are here.\n\n`tests/bench/results/new-1.json`: ")
+    assert all(row["case"].replace("__", r"\_\_") in found for row in copies["rows"])
+    assert "\nSeeds 5, 7: `layouts/new-5.json`, `layouts/new-7.json`.\n" in found
+    assert "| 1 MiB and more | 2 | 2.00 x, 2.00 x, 0 |" in found
+    with pytest.raises(FileNotFoundError):
+        pages.made("<!-- table: other.json ; . -->\n<!-- end -->\n")
 
 
 def test_rows_with_access_off_and_on_are_of_the_same_layouts() -> None:
@@ -391,7 +423,7 @@ def test_every_row_that_was_measured_is_on_a_page_once() -> None:
     """None is left out for what it says. A file next to the first of a table gives its column."""
     tables = shown_tables()
     for file, rows in results().items():
-        first = Counter(row["case"] for files, shown in tables if files[0] == file for row in shown)
+        first = Counter(row["case"] for files, shown in tables if files[:1] == [file] for row in shown)
         other = Counter(row["case"] for files, shown in tables if file in files[1:] for row in shown)
         wanted = Counter(row["case"] for row in rows)
         assert [case for case in wanted if first[case] + (other[case] > 0) * wanted[case] != wanted[case]] == [], file
