@@ -185,7 +185,8 @@ def layouts_of(arguments: str) -> str:
     reports = [report(name) for name in names]
     seeds = [str(found["settings"]["seed"]) for found in reports if "seed" in found["settings"]]
     files = f": {', '.join(f'`{name}`' for name in names)}" if "*" in arguments else ""
-    head = [f"Seeds {', '.join(seeds)}{files}.", ""] if seeds else []
+    busy = bench("populations").next_to(reports[0]["settings"].get("busy", 0))
+    head = [f"Seeds {', '.join(seeds)}{busy}{files}.", ""] if seeds else []
     return "\n".join([*head, *bench("populations").table(reports)])
 
 

@@ -101,6 +101,7 @@ def options() -> argparse.Namespace:
     parser = populations.parser_of("host", 160)
     parser.add_argument("--threads", type=int, default=via.num_threads())
     parser.add_argument("--largest", type=int, default=64, metavar="MIB")
+    populations.add_busy(parser)
     return parser.parse_args()
 
 
@@ -110,9 +111,16 @@ def main() -> None:
     if torch is not None:
         torch.set_num_threads(chosen.threads)
     found = layouts(chosen.seed, chosen.largest)
-    rows = [measure(next(found), number) for number in range(chosen.count)]
-    populations.show(f"host, seed {chosen.seed}, {chosen.threads} threads", rows, BANDS, "a plain copy")
-    settings = {"seed": chosen.seed, "threads": chosen.threads, "largest_mib": chosen.largest}
+    with populations.busy(chosen.busy):
+        rows = [measure(next(found), number) for number in range(chosen.count)]
+    title = f"host, seed {chosen.seed}, {chosen.threads} threads{populations.next_to(chosen.busy)}"
+    populations.show(title, rows, BANDS, "a plain copy")
+    settings = {
+        "seed": chosen.seed,
+        "threads": chosen.threads,
+        "largest_mib": chosen.largest,
+        "busy": chosen.busy,
+    }
     populations.write(chosen.json, populations.report("host", rows, BANDS, describe_machine("cpu"), **settings))
 
 

@@ -1,7 +1,8 @@
 """Copies of random layouts between host memory and a GPU, in turns with PyTorch.
 
 The population: strided on the host, on the device or on both, padded or not, steps of 2 now and then, pageable or
-pinned host memory, 64 KiB to 256 MiB. The bound is a plain copy of pinned memory in the same direction.
+pinned host memory, 64 KiB to 256 MiB. The bound is a plain copy of pinned memory in the same direction. With `--busy N`
+all of it is measured while N processes spin.
 """
 
 from __future__ import annotations
@@ -84,20 +85,22 @@ def show_groups(found: list[tuple[Case, Row]]) -> None:
 
 
 def options() -> argparse.Namespace:
-    return populations.parser_of("link", 150).parse_args()
+    parser = populations.parser_of("link", 150)
+    populations.add_busy(parser)
+    return parser.parse_args()
 
 
 def main() -> None:
     chosen = options()
-    rates = plain_rates()
-    print({way: f"{rate / 1e9:.1f} GB/s" for way, rate in rates.items()})
-    found = [(case, measure(case, rates)) for case in islice(cases(chosen.seed), chosen.count)]
+    with populations.busy(chosen.busy):
+        rates = plain_rates()
+        print({way: f"{rate / 1e9:.1f} GB/s" for way, rate in rates.items()})
+        found = [(case, measure(case, rates)) for case in islice(cases(chosen.seed), chosen.count)]
     rows = [row for _, row in found]
-    populations.show(f"link, seed {chosen.seed}", rows, BANDS, "pinned")
+    populations.show(f"link, seed {chosen.seed}{populations.next_to(chosen.busy)}", rows, BANDS, "pinned")
     show_groups(found)
-    populations.write(
-        chosen.json, populations.report("link", rows, BANDS, describe_machine("gpu"), seed=chosen.seed, rates=rates)
-    )
+    settings = {"seed": chosen.seed, "rates": rates, "busy": chosen.busy}
+    populations.write(chosen.json, populations.report("link", rows, BANDS, describe_machine("gpu"), **settings))
 
 
 if __name__ == "__main__":

@@ -10,10 +10,14 @@ from __future__ import annotations
 import argparse
 import bisect
 import collections
+import contextlib
 import itertools
 import json
 import math
+import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -205,7 +209,7 @@ def judge(rows: Sequence[Row], target: Target) -> Verdict:
 def wanted(reports: Sequence[dict[str, Any]], rows: Sequence[Row]) -> Iterator[str]:
     """The lines that say what is wanted of a population, and what came of it."""
     peers = {name for row in rows for name in row.seconds}
-    targets = targets_of(reports[0]["population"], peers, reports[0]["settings"].get("threads"))
+    targets = targets_of(reports[0]["population"], peers, reports[0]["settings"])
     if not targets:
         return
     yield "| read and written | wanted | found | result |"
@@ -367,6 +371,55 @@ def parser_of(population: str, count: int) -> argparse.ArgumentParser:
     parser.add_argument("--count", type=int, default=count)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows and their summary there")
     return parser
+
+
+def add_busy(parser: argparse.ArgumentParser) -> None:
+    """The option to measure next to other work."""
+    parser.add_argument(
+        "--busy",
+        type=count_of_processes,
+        default=0,
+        metavar="N",
+        help="start N processes that spin until the end, as a busy application would: what do copies take next to it?",
+    )
+
+
+def count_of_processes(text: str) -> int:
+    count = int(text)
+    if count < 0:
+        raise argparse.ArgumentTypeError(f"the number of processes is {count}; expected at least 0")
+    return count
+
+
+# Says that it has begun, and ends with what started it, even if that is killed.
+SPIN = """
+import os, sys
+print(flush=True)
+while os.getppid() == int(sys.argv[1]):
+    for _ in range(1_000_000):
+        pass
+"""
+
+
+@contextlib.contextmanager
+def busy(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """So many processes spin as long as this is open."""
+    command = [sys.executable, "-S", "-c", SPIN, str(os.getpid())]
+    with contextlib.ExitStack() as ends:
+        spinning = []
+        for _ in range(count):
+            process = ends.enter_context(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE))
+            ends.callback(process.kill)
+            spinning.append(process)
+        for process in spinning:
+            assert process.stdout is not None
+            process.stdout.readline()
+        yield spinning
+
+
+def next_to(count: int) -> str:
+    """What a title says of it."""
+    return f", next to {count} busy process{'es' if count > 1 else ''}" if count else ""
 
 
 def write(path: Path | None, found: dict[str, Any]) -> None:

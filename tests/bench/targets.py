@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 BEST = "the better peer"
 
@@ -42,6 +43,8 @@ TARGETS: dict[str, tuple[Target, ...]] = {
         *between(1, 16, ("mean", 3, "torch"), ("worst", 0.95, "torch")),
         *between(16, math.inf, ("part", 0.8), ("part_5th", 0.5), ("worst", 0.95, "torch")),
     ),
+    # Next to a busy application.
+    "link, busy": between(0, math.inf, ("mean", 1.0, "torch"), ("worst", 0.95, "torch")),
     "peer, access on": (
         *between(0, 1, ("mean", 1.0, "torch")),
         *between(1, math.inf, ("mean", 1.1, "torch"), ("worst", 0.95, "torch")),
@@ -55,9 +58,10 @@ PLAIN_FROM_MIB = 64
 PLAIN_OF_ACCESS_ON = 0.92
 
 
-def targets_of(population: str, peers: set[str], threads: int | None) -> tuple[Target, ...]:
-    """No targets where none were set: on the host with other than two threads."""
-    if population == "host" and threads != 2:
+def targets_of(population: str, peers: set[str], settings: dict[str, Any]) -> tuple[Target, ...]:
+    """No targets where none were set: on the host with other than two threads, or next to other work."""
+    access = ", access off" if "access on" in peers else ", access on"
+    busy = ", busy" if settings.get("busy") else ""
+    if population == "host" and settings.get("threads") != 2:
         return ()
-    access = {"peer": ", access off" if "access on" in peers else ", access on"}
-    return TARGETS.get(population + access.get(population, ""), ())
+    return TARGETS.get(population + (access if population == "peer" else "") + busy, ())

@@ -6,9 +6,11 @@ import importlib
 import importlib.util
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -207,6 +209,9 @@ def test_what_is_shown_lies_on_the_side_of_the_target_on_which_it_was_found(popu
             "none below 0.95 x the better peer | 0.90 x, 1 of 1 below | MISSED",
         ),
         ("host", {"threads": 16}, ("numpy", "torch"), None),
+        ("host", {"threads": 2, "busy": 1}, ("numpy", "torch"), None),
+        ("link", {"busy": 0}, ("torch",), "at least 0.8 of the bound in the mean | 1.00 | met"),
+        ("link", {"busy": 1}, ("torch",), "at least 1 x torch in the mean | 0.90 x | MISSED"),
         ("peer", {}, ("torch",), "at least 1.1 x torch in the mean | 0.90 x | MISSED"),
         ("peer", {}, ("access on",), "at least 0.9 x access on in the mean | 0.90 x | met"),
         ("of nothing", {}, ("torch",), None),
@@ -238,6 +243,44 @@ def test_plain_bytes_between_devices_are_judged_by_their_rate_with_access_on_fro
     ]
     # The mean of the files.
     assert ["MISSED" in row for row in rows((1e-3, 0.99e-3), (1e-3, 0.8e-3))] == [False, True, True]
+
+
+def seconds_of_processor(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_busy_processes_spin_until_the_end_were_it_a_failure(populations: ModuleType) -> None:
+    with pytest.raises(ValueError, match="amid the copies"), populations.busy(2) as processes:
+        deadline = time.monotonic() + 60
+        while min(seconds_of_processor(process.pid) for process in processes) < 0.05:
+            assert time.monotonic() < deadline
+        assert [process.poll() for process in processes] == [None, None]
+        raise ValueError("amid the copies")
+    assert [process.returncode for process in processes] == [-signal.SIGKILL, -signal.SIGKILL]
+    with populations.busy(0) as processes:
+        assert processes == []
+
+
+def run_layouts(*options: str | Path) -> subprocess.CompletedProcess[str]:
+    program = BENCH.with_name("layouts_host.py")
+    return subprocess.run([sys.executable, program, *options], capture_output=True, text=True, check=False)
+
+
+def test_layouts_next_to_busy_processes_say_so(tmp_path: Path) -> None:
+    written = tmp_path / "found.json"
+    done = run_layouts("--count", "2", "--largest", "1", "--busy", "2", "--json", written)
+    assert done.returncode == 0, done.stderr
+    assert ", next to 2 busy processes: 2 layouts, 0 wrong" in done.stdout
+    found = json.loads(written.read_text())
+    assert (found["settings"]["busy"], len(found["rows"])) == (2, 2)
+
+
+def test_the_option_for_busy_processes_is_explained_and_refuses_fewer_than_none() -> None:
+    assert "start N processes that spin until the end" in " ".join(run_layouts("--help").stdout.split())
+    refused = run_layouts("--busy", "-1")
+    assert refused.returncode == 2
+    assert "the number of processes is -1; expected at least 0" in refused.stderr
 
 
 def program(folder: Path, rate: float, nanoseconds: float) -> Path:
