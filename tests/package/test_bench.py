@@ -330,7 +330,11 @@ def test_a_kernel_is_worth_what_the_others_take_longer(kernels: ModuleType) -> N
     assert (box["layouts"], box["clearly_best"], box["worst"]) == (2, 1, 2.0)
     assert box["without"] == pytest.approx(2 ** (1 / 3))
     assert box["where_best"] == 2.0
-    assert (elements["layouts"], elements["clearly_best"], elements["without"]) == (3, 0, pytest.approx(1.02 ** (1 / 3)))
+    assert (elements["layouts"], elements["clearly_best"], elements["without"]) == (
+        3,
+        0,
+        pytest.approx(1.02 ** (1 / 3)),
+    )
     assert found["chosen"]["worst"] == pytest.approx(1.02)
 
 
