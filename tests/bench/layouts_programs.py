@@ -123,8 +123,8 @@ def networks() -> Iterator[Program]:
         ("sequence first", (128, 512, 1024), lambda x: x.transpose(0, 1)),
         ("weights transposed", (4096, 11008), lambda x: x.t()),
         ("odd weights transposed", (4097, 1003), lambda x: x.t()),
-        ("half of a gate", (8192, 8192), lambda x: x[:, :4096]),
-        ("interleaved gate", (8192, 4096, 2), lambda x: x[..., 1]),
+        ("half of a gated layer", (8192, 8192), lambda x: x[:, :4096]),
+        ("interleaved gated layer", (8192, 4096, 2), lambda x: x[..., 1]),
         ("repeated heads", (4, 8, 2048, 128), lambda x: x[:, :, None].expand(4, 8, 4, 2048, 128)),
     )
     yield from many(
