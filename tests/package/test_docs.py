@@ -354,8 +354,13 @@ def test_the_library_needs_no_newer_glibc_than_the_page_says() -> None:
 # ---------------------------------------------------------------------------------------------------------- performance
 
 
+# Times of plans, by populations: a part of its own makes a page's words of them.
+OF_PLANS = "kernels.json"
+
+
 def results() -> dict[str, list[dict[str, Any]]]:
-    return {path.name: json.loads(path.read_text())["rows"] for path in sorted(pages.RESULTS.glob("*.json"))}
+    files = [path for path in sorted(pages.RESULTS.glob("*.json")) if path.name != OF_PLANS]
+    return {path.name: json.loads(path.read_text())["rows"] for path in files}
 
 
 def shown_tables() -> list[tuple[list[str], list[dict[str, Any]]]]:
@@ -406,6 +411,14 @@ def test_a_section_of_files_that_are_not_there_yet_is_empty_and_appears_with_the
     assert "| 1 MiB and more | 2 | 2.00 x, 2.00 x, 0 |" in found
     with pytest.raises(FileNotFoundError):
         pages.made("<!-- table: other.json ; . -->\n<!-- end -->\n")
+
+
+def test_what_each_kernel_is_worth_is_on_a_page() -> None:
+    page = (DOCS / "performance/gpu.md").read_text()
+    assert f"<!-- kernels: {OF_PLANS} -->" in page
+    rows = json.loads((pages.RESULTS / OF_PLANS).read_text())["rows"]
+    assert rows
+    assert [name for name, plans in rows.items() if f" of {len(plans)} |" not in page] == []
 
 
 def test_rows_with_access_off_and_on_are_of_the_same_layouts() -> None:
