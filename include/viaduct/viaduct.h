@@ -1159,8 +1159,8 @@ VIA_CHECKED via_status via_memcpy(void *dst, const void *src, int64_t nbytes, vi
  * holds it; an element narrower than a byte takes the low bits. They have been read on return. With `stream` NULL the
  * fill is ordered as via_copy and complete on return, otherwise ordered as via_copy_async, holding dst until it has
  * run. On a CUDA device the stream must belong to that device, packed elements must come in whole bytes, and elements
- * that are not adjacent need the library's kernels. During a capture the elements have at most 16 words, or repeat 1, 2
- * or 4 bytes.
+ * that are not adjacent need the library's kernels. During a capture an element has at most 16 units, or repeats one.
+ * A unit has 4, 2 or 1 bytes, as the address and the size of the element allow.
  * Errors: VIA_ERROR_READ_ONLY, VIA_ERROR_OVERLAP, VIA_ERROR_UNSUPPORTED, VIA_ERROR_DEVICE, VIA_ERROR_STREAM_CAPTURE.
  */
 VIA_CHECKED via_status via_fill(via_array *dst, const void *element, via_stream *stream);

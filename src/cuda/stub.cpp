@@ -34,14 +34,14 @@ constexpr char kWhy[] = "this build has no CUDA";
 
 // ------------------------------------------------------------------------------------------------ devices
 
-Status need(const char *what) { return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA, and this build has none", what); }
+Status need(const char *what) { return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA; expected a build with CUDA", what); }
 bool was_started() { return false; }
 bool is_in_use() { return false; }
 int32_t device_count() { return 0; }
 const char *why_none() { return kWhy; }
 
 Status check_device(const char *argument, int32_t device_type, int32_t) {
-    return fail(VIA_ERROR_UNSUPPORTED, "%sdevice_type is %s, which needs CUDA, and this build has none", argument,
+    return fail(VIA_ERROR_UNSUPPORTED, "%sdevice_type is %s, which needs CUDA; expected a build with CUDA", argument,
                 DeviceTypeName(device_type).text);
 }
 
@@ -49,7 +49,7 @@ bool loads_kernels(int32_t) { return false; }
 Status describe_device(int32_t, via_device_properties *) { return need("a CUDA device"); }
 Status warm_up(int32_t) { return need("warming up a device"); }
 
-// ------------------------------------------------------------------------------------------------ places, memory
+// ------------------------------------------------------------------------------------------------ pointers, memory
 
 Status query_pointer(const void *, PointerAttributes *out_attributes) {
     *out_attributes = {};
@@ -63,7 +63,7 @@ Status check_pointer(const char *argument, via_array *array) {
 Status detect_pointer(via_array *, bool) { return VIA_OK; }
 
 Status make_cuda_memory(int32_t kind, int32_t, via_memory **) {
-    return fail(VIA_ERROR_UNSUPPORTED, "kind is %s, which needs CUDA, and this build has none", name_of_kind(kind));
+    return fail(VIA_ERROR_UNSUPPORTED, "kind is %s, which needs CUDA; expected a build with CUDA", name_of_kind(kind));
 }
 
 Status make_custom_cuda_memory(int32_t, int32_t, const AllocatorCallbacks &, via_memory **) {

@@ -253,6 +253,8 @@ static void without_a_driver(void) {
     ok(via_copy_submit(dst, src, NULL, &task));
     ok(via_task_wait(task));
     assert_pattern(bytes[0], 100, 1);
+    refused(VIA_ERROR_UNSUPPORTED,
+            "stream is NULL, the legacy stream; expected a usable CUDA driver: ", via_task_join(task, NULL));
     via_task_release(task);
     ok(via_copy_submit(dst, src, via_stream_legacy(), &task));
     ok(via_task_wait(task));

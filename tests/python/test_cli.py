@@ -24,8 +24,8 @@ from viaduct.cli.page import Page, in_bytes
 
 NO_DRIVER = {"VIADUCT_LIBCUDA": "/nowhere/libcuda.so.1"}
 # What commands then give as the reason why there is no device.
-HAS_CUDA = "this build has none" not in info.why_no_device()
-REASON = NO_DRIVER["VIADUCT_LIBCUDA"] if HAS_CUDA else "this build has none"
+HAS_CUDA = "expected a build with CUDA" not in info.why_no_device()
+REASON = NO_DRIVER["VIADUCT_LIBCUDA"] if HAS_CUDA else "expected a build with CUDA"
 NARROW = 60
 
 
@@ -401,7 +401,7 @@ def test_doctor_gives_the_command_that_turns_huge_pages_on(
         ("libcuda.so.1 has no cuGetProcAddress; expected a driver of CUDA 11.4 or newer", {}, "driver"),
         ("the CUDA driver finds no device", {"CUDA_VISIBLE_DEVICES": ""}, "unset CUDA_VISIBLE_DEVICES"),
         ("cuInit answered CUDA_ERROR_UNKNOWN", {}, "nvidia-modprobe"),
-        ("a CUDA device needs CUDA, and this build has none", {}, "pip install --force-reinstall ."),
+        ("a CUDA device needs CUDA; expected a build with CUDA", {}, "pip install --force-reinstall ."),
     ],
 )
 def test_doctor_fixes_a_driver_by_what_is_wrong_with_it(

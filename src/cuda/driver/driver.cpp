@@ -267,7 +267,7 @@ Status need_driver(const char *what) {
                     "%s needs CUDA, which was used before this process was forked; expected a process that was spawned",
                     what);
     }
-    return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA: %s", what, reason);
+    return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA; expected a usable driver: %s", what, reason);
 }
 
 const Driver &driver() { return table; }

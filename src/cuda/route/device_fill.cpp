@@ -203,8 +203,8 @@ Status check_fill(const Fill &fill, const FillPlan &plan, const ResolvedStream &
     }
     if (stream.capturing && period_of(work) == 0 && !is_made_of_words(work)) {
         return fail(VIA_ERROR_STREAM_CAPTURE,
-                    "dst has elements of %lld bytes, and stream is being captured; expected elements of at most %lld "
-                    "words, or of one byte repeated",
+                    "dst has elements of %lld bytes, and stream is being captured; expected at most %lld units of "
+                    "1, 2 or 4 bytes, or one repeated",
                     static_cast<long long>(work.item), static_cast<long long>(kMostWords));
     }
     return plan.copies > 0 ? prepare_kernel(plan.transfers[0], stream) : VIA_OK;

@@ -44,7 +44,8 @@ Status find_graph(const ResolvedStream &stream, CUgraph *out_graph) {
     VIA_TRY(enter_for(stream, &scope));
     VIA_TRY_CUDA(cuStreamGetCaptureInfo(stream.handle, &status, nullptr, out_graph, nullptr, nullptr));
     if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
-        return fail(VIA_ERROR_STREAM_CAPTURE, "the capture of the stream has ended or was invalidated");
+        return fail(VIA_ERROR_STREAM_CAPTURE,
+                    "stream is in a capture that has ended or was invalidated; expected an active capture");
     }
     return VIA_OK;
 }

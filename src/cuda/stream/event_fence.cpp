@@ -199,7 +199,8 @@ Status EventFence::wait() {
     }
     const ContextState state = state_of(key_);
     if (state == ContextState::CannotAsk) {
-        return fail(VIA_ERROR_WOULD_DEADLOCK, "the device's work cannot be waited for in a callback of the driver");
+        return fail(VIA_ERROR_WOULD_DEADLOCK,
+                    "the caller is a callback of the driver; expected a wait outside of callbacks");
     }
     if (state == ContextState::Gone) {
         return VIA_OK;

@@ -1,4 +1,6 @@
 #include "cuda/stream/resolved_stream.hpp"
+
+#include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/stream/stream_handles.hpp"
 
@@ -30,6 +32,14 @@ Status resolve_counted(const via_stream &stream, ResolvedStream *out_stream) {
     return VIA_OK;
 }
 
+// Says which stream NULL is: the caller may not know that it named one.
+Status need_driver_for(const via_stream *stream) {
+    const Status status = need_driver("a stream");
+    return status == VIA_ERROR_UNSUPPORTED && stream == nullptr
+               ? fail(status, "stream is NULL, the legacy stream; expected a usable CUDA driver: %s", why_none())
+               : status;
+}
+
 Status find_capture(ResolvedStream *stream) {
     ContextScope scope;
     VIA_TRY(enter_for(*stream, &scope));
@@ -37,13 +47,13 @@ Status find_capture(ResolvedStream *stream) {
     const CUresult result = driver().cuStreamIsCapturing(stream->handle, &status);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
         return fail_with_code(VIA_ERROR_STREAM_CAPTURE, result,
-                              "stream is the legacy stream, which cannot be used while a blocking stream of its "
-                              "context is being captured");
+                              "stream is the legacy stream, and a blocking stream of its context is being captured; "
+                              "expected another stream");
     }
     VIA_TRY(check_driver(result, "cuStreamIsCapturing"));
     if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
         return fail_with_code(VIA_ERROR_STREAM_CAPTURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
-                              "stream is in a capture that an earlier call has invalidated");
+                              "stream is in an invalidated capture; expected one whose capture is valid");
     }
     stream->capturing = status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
     return VIA_OK;
@@ -56,7 +66,7 @@ Status enter_for(const ResolvedStream &stream, ContextScope *scope) {
 }
 
 Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_stream) {
-    VIA_TRY(need_driver(stream == nullptr ? "stream is NULL, the legacy stream, and a stream" : "a stream"));
+    VIA_TRY(need_driver_for(stream));
     const via_stream &given = stream != nullptr ? *stream : *legacy_stream();
     if (given.kind == StreamKind::NoSync) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is via_stream_no_sync(); expected a stream");

@@ -13,7 +13,7 @@ from .page import Page, in_bytes
 
 Links: TypeAlias = dict[str, machine.Link]
 
-BUILT_WITHOUT = "this build has none"
+BUILT_WITHOUT = "expected a build with CUDA"
 
 
 def add_command(commands: Any) -> None:
@@ -76,5 +76,5 @@ def why_no_device() -> str:
         device_info("cuda:0")
     except Error as error:
         text = str(error)
-        return text.partition("needs CUDA: ")[2] or text.removeprefix("via_device_info: ")
+        return text.partition("expected a usable driver: ")[2] or text.removeprefix("via_device_info: ")
     return ""
