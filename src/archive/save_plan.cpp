@@ -149,11 +149,18 @@ void plan_index(const SaveRequest &request, int64_t nbytes, std::vector<PlannedF
 
 Status check_settings(const SaveRequest &request) {
     const via_file_options &options = request.options;
-    if (options.mode != 0 || options.file_format != 0 || options.column_major != 0 || options.as_bytes != 0) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT,
-                    "options.mode, file_format, column_major and as_bytes are %d, %d, %d and %d; expected 0 for an "
-                    "archive",
-                    options.mode, options.file_format, options.column_major, options.as_bytes);
+    const struct {
+        const char *name;
+        int32_t value;
+    } unused[] = {{"mode", options.mode},
+                  {"file_format", options.file_format},
+                  {"column_major", options.column_major},
+                  {"as_bytes", options.as_bytes}};
+    for (const auto &field : unused) {
+        if (field.value != 0) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "options.%s is %d; expected 0 for an archive", field.name,
+                        field.value);
+        }
     }
     return request.shard_bytes >= 0
                ? check_file_options(options)

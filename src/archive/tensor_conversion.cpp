@@ -17,8 +17,9 @@ Status check_options(const via_convert_options &options) {
     }
     return options.byte_order != kOtherByteOrder
                ? check_convert_options(options)
-               : fail(VIA_ERROR_INVALID_ARGUMENT, "options.byte_order is %d; expected 0, since the file states it",
-                      options.byte_order);
+               : fail(VIA_ERROR_INVALID_ARGUMENT,
+                      "options.byte_order is %s; expected VIA_BYTE_ORDER_NATIVE, since the file states it",
+                      kOtherByteOrderName);
 }
 
 Status check_whole_bytes(int32_t dtype) {

@@ -17,8 +17,9 @@ Status check_file(via_file *file, const via_convert_options &options) {
     }
     if (file->root()->is_npy && options.byte_order == kOtherByteOrder && !file->root()->header.swapped) {
         return fail(VIA_ERROR_INVALID_ARGUMENT,
-                    "options.byte_order is %d for a .npy file of the other order; expected 0: the header states it",
-                    options.byte_order);
+                    "options.byte_order is %s for a .npy file of the other order; expected VIA_BYTE_ORDER_NATIVE: the "
+                    "header states it",
+                    kOtherByteOrderName);
     }
     return VIA_OK;
 }

@@ -94,7 +94,7 @@ Status open_leased(const Ticket &ticket, ImportedMemory *imported, Memory *out_m
 Status open_on_device(const Ticket &ticket, Memory *out_memory) {
     if (ticket.file.process == getpid()) {
         return fail(VIA_ERROR_EXCHANGE,
-                    "the ticket is of this process, and the driver maps no device memory twice; expected one of "
+                    "the description is of this process, and the driver maps no device memory twice; expected one of "
                     "another process: use the array itself");
     }
     ImportedMemory *imported = nullptr;
@@ -123,7 +123,7 @@ Status check_inside(via_array *array, const Ticket &ticket, const Memory &memory
         add(ticket.offset, span.low, &low) && add(ticket.offset, span.high, &high) && low >= 0 && high <= memory.nbytes;
     return inside ? VIA_OK
                   : fail(VIA_ERROR_EXCHANGE,
-                         "the ticket takes bytes %lld to %lld of the memory; expected them within %lld bytes",
+                         "the description takes bytes %lld to %lld of the memory; expected them within %lld bytes",
                          as_printed(low), as_printed(high), as_printed(memory.nbytes));
 }
 

@@ -198,7 +198,10 @@ static void a_wrong_save_is_refused_by_name_and_touches_nothing(void **state) {
         {VIA_ERROR_FORMAT, "argument metadata: ", 1, made->arrays[0], "w", "{\"a\":1}", 0, NULL},
         {VIA_ERROR_FORMAT, "argument metadata: ", 1, made->arrays[0], "w", "{},\"x\":{}", 0, NULL},
         {VIA_ERROR_INVALID_ARGUMENT, "shard_bytes is -1", 1, made->arrays[0], "w", NULL, -1, NULL},
-        {VIA_ERROR_INVALID_ARGUMENT, "as_bytes", 1, made->arrays[0], "w", NULL, 0, OPTIONS_OF(.as_bytes = 1)},
+        {VIA_ERROR_INVALID_ARGUMENT, "options.as_bytes is 1", 1, made->arrays[0], "w", NULL, 0,
+         OPTIONS_OF(.as_bytes = 1)},
+        {VIA_ERROR_INVALID_ARGUMENT, "options.mode is 1", 1, made->arrays[0], "w", NULL, 0,
+         OPTIONS_OF(.mode = VIA_MODE_READ_WRITE)},
         {VIA_ERROR_INVALID_ARGUMENT, "options.durable is 2", 1, made->arrays[0], "w", NULL, 0,
          OPTIONS_OF(.durable = 2)},
     };

@@ -211,7 +211,7 @@ FAR = 1 << 40
         (via.DTypeError, "src has dtype int32; expected that of dst, float32", (A, [0], A.astype("i4"), [0])),
         (via.OutOfRangeError, "axis is 2; expected -2 to 1", (A, [0], A + 1, [0], 2)),
         (via.OutOfRangeError, "axis is -3; expected -2 to 1", (A, [0], A + 1, [0], -3)),
-        (via.OverlapError, "dst shares bytes with src; expected memory apart", (A[1:], [0], A[:3], [0])),
+        (via.OverlapError, "dst shares bytes with src; expected separate memory", (A[1:], [0], A[:3], [0])),
         (via.OverlapError, r"src_index\[0\] is 1, a row of dst_index", (A, [1, 2], A, [1, 0])),
         (via.OverlapError, "dst has stride 0", (np.broadcast_to(A[0], (4, 3)), [0], A + 1, [0])),
     ],

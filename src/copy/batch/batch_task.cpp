@@ -164,7 +164,7 @@ Status measure(const BatchWork &batch, int64_t *out_nbytes, bool *out_immediate)
     *out_nbytes = 0;
     for (int32_t i = 0; i < pairs.count; ++i) {
         if (!add(*out_nbytes, bytes_of(pairs, i), out_nbytes)) {
-            return fail(VIA_ERROR_OVERFLOW, "the copies have more than 2^63 - 1 bytes together");
+            return fail(VIA_ERROR_OVERFLOW, "the copies have more than 2^63 - 1 bytes together; expected fewer");
         }
     }
     *out_immediate = std::all_of(batch.plans.begin(), batch.plans.end(),

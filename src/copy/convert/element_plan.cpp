@@ -180,7 +180,7 @@ Status check_overlap(const ElementLoops &loops, const ElementConversion &element
                      &Axis::src_step);
     const Overlap overlap = find_overlap(dst, src);
     return overlap == Overlap::None ? VIA_OK
-                                    : fail(VIA_ERROR_OVERLAP, "dst %s src; expected memory apart",
+                                    : fail(VIA_ERROR_OVERLAP, "dst %s src; expected separate memory",
                                            overlap == Overlap::Found ? "shares bytes with" : "may share bytes with");
 }
 

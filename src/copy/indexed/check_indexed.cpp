@@ -228,7 +228,7 @@ bool are_spans_apart(via_array *dst, via_array *src) {
 }
 
 Status share_bytes(Overlap overlap) {
-    return fail(VIA_ERROR_OVERLAP, "dst %s src; expected memory apart, or the same array",
+    return fail(VIA_ERROR_OVERLAP, "dst %s src; expected separate memory, or the same array",
                 overlap == Overlap::Found ? "shares bytes with" : "may share bytes with");
 }
 
@@ -317,7 +317,7 @@ Status check_disjoint(const IndexedRows &rows) {
     for (int64_t k = 0; k < rows.count; ++k) {
         if (written.has(rows.src_index[k])) {
             return fail(VIA_ERROR_OVERLAP,
-                        "src_index[%lld] is %lld, a row of dst_index in the same array; expected rows apart",
+                        "src_index[%lld] is %lld, a row of dst_index in the same array; expected separate rows",
                         as_printed(k), as_printed(rows.src_index[k]));
         }
     }

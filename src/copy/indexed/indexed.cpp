@@ -294,7 +294,8 @@ Status IndexedCopy::check_lists() const {
         return VIA_OK;
     }
     if (is_on_device(given_.dst_index) || is_on_device(given_.src_index)) {
-        return fail(VIA_ERROR_OVERLAP, "dst shares bytes with src; expected memory apart, or an index in host memory");
+        return fail(VIA_ERROR_OVERLAP,
+                    "dst shares bytes with src; expected separate memory, or an index in host memory");
     }
     return check_disjoint(rows_);
 }

@@ -78,14 +78,15 @@ Status check_bits_apart(const Plan &plan) {
     const Overlap overlap =
         find_overlap(make_runs(plan, plan.dst_bit, &Axis::dst_step), make_runs(plan, distance, &Axis::src_step));
     return overlap == Overlap::None ? VIA_OK
-                                    : fail(VIA_ERROR_OVERLAP, "dst %s src; expected memory apart",
+                                    : fail(VIA_ERROR_OVERLAP, "dst %s src; expected separate memory",
                                            overlap == Overlap::Found ? "shares bits with" : "may share bits with");
 }
 
 Status self_overlap(const Plan &plan) {
     for (int32_t i = 0; i < plan.ndim; ++i) {
         if (plan.axes[i].dst_step == 0) {
-            return fail(VIA_ERROR_OVERLAP, "dst has stride 0 along an axis of extent %lld; expected elements apart",
+            return fail(VIA_ERROR_OVERLAP,
+                        "dst has stride 0 along an axis of extent %lld; expected elements without overlap",
                         static_cast<long long>(plan.axes[i].extent));
         }
     }
@@ -93,11 +94,11 @@ Status self_overlap(const Plan &plan) {
         case Overlap::None:
             return VIA_OK;
         case Overlap::Found:
-            return fail(VIA_ERROR_OVERLAP, "dst has elements that share bytes; expected elements apart");
+            return fail(VIA_ERROR_OVERLAP, "dst has elements that share bytes; expected elements without overlap");
         default:
             return fail(VIA_ERROR_OVERLAP,
                         "dst may have elements that share bytes: with these strides it could not be ruled out; "
-                        "expected elements apart");
+                        "expected elements without overlap");
     }
 }
 
@@ -107,7 +108,7 @@ Status mutual_overlap(const Plan &plan, const Range &dst, const Range &src) {
     if (overlap == Overlap::None) {
         return VIA_OK;
     }
-    return fail(VIA_ERROR_OVERLAP, "dst (bytes 0x%llx to 0x%llx) %s src (0x%llx to 0x%llx)%s; expected memory apart",
+    return fail(VIA_ERROR_OVERLAP, "dst (bytes 0x%llx to 0x%llx) %s src (0x%llx to 0x%llx)%s; expected separate memory",
                 static_cast<unsigned long long>(dst.low), static_cast<unsigned long long>(dst.high),
                 overlap == Overlap::Found ? "shares bytes with" : "may share bytes with",
                 static_cast<unsigned long long>(src.low), static_cast<unsigned long long>(src.high),

@@ -28,6 +28,8 @@ enum class Code : int32_t {
 // VIA_BYTE_ORDER_... that is not this machine's.
 inline constexpr int32_t kOtherByteOrder =
     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? VIA_BYTE_ORDER_BIG : VIA_BYTE_ORDER_LITTLE;
+inline constexpr const char *kOtherByteOrderName =
+    kOtherByteOrder == VIA_BYTE_ORDER_BIG ? "VIA_BYTE_ORDER_BIG" : "VIA_BYTE_ORDER_LITTLE";
 
 inline constexpr int64_t kMaxRecordBytes = int64_t{1} << 30;
 inline constexpr int32_t kMaxLanes = 32767;
