@@ -73,6 +73,8 @@ def test_iterating_gives_the_rows_and_is_refused_without_dimensions() -> None:
     for call in (iter, list, tuple, sum):
         with pytest.raises(TypeError, match="no axis"):
             call(via.empty((), "int8"))  # type: ignore[operator]
+    with pytest.raises(TypeError, match="len: the array has no dimensions; expected at least one"):
+        len(via.empty((), "int8"))
 
 
 def test_there_is_no_array_namespace_to_find() -> None:

@@ -93,7 +93,11 @@ CONSUMERS: dict[str, tuple[Callable[[via.Array], int], set[str], str]] = {
     ),
     "pa.array": (arrow_array, {*INTEGERS, *FLOATS, "record12"}, "which Arrow cannot describe"),
     "tvm_ffi.from_dlpack": (tvm_ffi_from_dlpack, set(NAMES) - {"record12"}, "record12, which DLPack cannot describe"),
-    "memoryview and buffers": (buffer_protocol, USUAL | {"record12"}, "the buffer protocol has no format for"),
+    "memoryview and buffers": (
+        buffer_protocol,
+        USUAL | {"record12"},
+        "expected one with a format of the buffer protocol",
+    ),
 }
 
 

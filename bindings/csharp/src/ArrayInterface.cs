@@ -59,23 +59,25 @@ namespace Viaduct
                 + (IsReadOnly ? ", read-only" : "") + (Stream.HasValue ? ", stream " + Stream : "");
         }
 
-        internal unsafe ArrayInterfaceLayout Layout()
+        internal unsafe ArrayInterfaceLayout Layout(string function)
         {
             byte[] type = Encoding.ASCII.GetBytes(TypeString ?? "");
             if (Shape == null)
             {
-                throw new ArgumentNullException("description", "Shape is null.");
+                throw new ArgumentNullException(
+                    "description", function + ": description.Shape is null; expected extents");
             }
             if (Shape.Length > MaxNDim)
             {
-                throw new ViaShapeException("Shape has " + Shape.Length + " extents; expected at most " + MaxNDim);
+                throw new ViaShapeException(function + ": description.Shape has " + Shape.Length
+                    + " extents; expected at most " + MaxNDim);
             }
             if (type.Length > MaxTypeString)
             {
-                throw new ViaInvalidArgumentException(
-                    "TypeString has " + type.Length + " characters; expected at most " + MaxTypeString);
+                throw new ViaInvalidArgumentException(function + ": description.TypeString has " + type.Length
+                    + " characters; expected at most " + MaxTypeString);
             }
-            ViaArray.CheckLength(ByteStrides, Shape.Length, "ByteStrides");
+            ViaArray.CheckLength(ByteStrides, Shape.Length, function + ": description.ByteStrides");
             ArrayInterfaceLayout layout = default(ArrayInterfaceLayout);
             layout.struct_size = sizeof(ArrayInterfaceLayout);
             layout.version = Version;

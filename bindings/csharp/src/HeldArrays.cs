@@ -10,7 +10,7 @@ namespace Viaduct
         private readonly ViaHandle.Hold[] holds;
         private int held;
 
-        internal HeldArrays(ViaArray[] arrays)
+        internal HeldArrays(ViaArray[] arrays, string parameter)
         {
             holds = new ViaHandle.Hold[arrays.Length];
             Addresses = new IntPtr[arrays.Length];
@@ -18,7 +18,7 @@ namespace Viaduct
             {
                 while (held < arrays.Length)
                 {
-                    Hold(arrays[held]);
+                    Hold(arrays[held], parameter);
                 }
             }
             catch
@@ -38,11 +38,11 @@ namespace Viaduct
             }
         }
 
-        private void Hold(ViaArray array)
+        private void Hold(ViaArray array, string parameter)
         {
             if (array == null)
             {
-                throw new ArgumentNullException("arrays", "An array is null.");
+                throw new ArgumentNullException(parameter, parameter + "[" + held + "] is null; expected an array");
             }
             holds[held] = new ViaHandle.Hold(array);
             Addresses[held] = holds[held].Address;

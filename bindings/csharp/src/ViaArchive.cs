@@ -210,7 +210,7 @@ namespace Viaduct
             FileOptionsLayout* asked = options == null ? null : &layout;
             ViaStream order = stream ?? ViaStream.None;
             using (var names = new HeldTexts(System.Array.ConvertAll(given, each => each.Key), "arrays"))
-            using (var held = new HeldArrays(System.Array.ConvertAll(given, each => each.Value)))
+            using (var held = new HeldArrays(System.Array.ConvertAll(given, each => each.Value), "arrays"))
             {
                 if (submits)
                 {

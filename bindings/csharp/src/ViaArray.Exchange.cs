@@ -84,14 +84,16 @@ namespace Viaduct
         public static unsafe ViaArray FromArrayInterface(
             ArrayInterface description, Action release = null, object owner = null)
         {
-            return FromInterface(description, release, owner, Native.via_from_array_interface);
+            return FromInterface(
+                "ViaArray.FromArrayInterface", description, release, owner, Native.via_from_array_interface);
         }
 
         /// <summary>Wraps CUDA memory that is described so; release and owner as in Wrap.</summary>
         public static unsafe ViaArray FromCudaArrayInterface(
             ArrayInterface description, Action release = null, object owner = null)
         {
-            return FromInterface(description, release, owner, Native.via_from_cuda_array_interface);
+            return FromInterface(
+                "ViaArray.FromCudaArrayInterface", description, release, owner, Native.via_from_cuda_array_interface);
         }
 
         /// <summary>
@@ -155,14 +157,14 @@ namespace Viaduct
         }
 
         private static unsafe ViaArray FromInterface(
-            ArrayInterface description, Action release, object owner, InterfaceImport import)
+            string function, ArrayInterface description, Action release, object owner, InterfaceImport import)
         {
             IntPtr made;
             if (description == null)
             {
                 throw new ArgumentNullException("description");
             }
-            ArrayInterfaceLayout layout = description.Layout();
+            ArrayInterfaceLayout layout = description.Layout(function);
             IntPtr context = Callbacks.Give(BorrowedMemory.Of(owner, release));
             try
             {

@@ -52,8 +52,8 @@ namespace Viaduct
         {
             ViaArray[] dstList, srcList;
             ReadPairs(destinations, sources, out dstList, out srcList);
-            using (var dsts = new HeldArrays(dstList))
-            using (var srcs = new HeldArrays(srcList))
+            using (var dsts = new HeldArrays(dstList, "destinations"))
+            using (var srcs = new HeldArrays(srcList, "sources"))
             {
                 Native.via_copy_batch(srcs.Addresses.Length, dsts.Addresses, srcs.Addresses, stream);
             }

@@ -234,7 +234,7 @@ PyMethodDef kCopyFunctions[] = {
 
 int array_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (value == nullptr) {
-        PyErr_SetString(PyExc_TypeError, "elements of an Array cannot be deleted");
+        PyErr_SetString(PyExc_TypeError, "del: elements of an Array cannot be deleted; expected an assignment");
         return -1;
     }
     if (key == Py_Ellipsis) {

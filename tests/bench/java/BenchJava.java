@@ -16,7 +16,7 @@ public final class BenchJava {
     private static final ByteBuffer PIXELS = ByteBuffer.allocateDirect(64 * 64 * 4);
     private static final long ADDRESS = Buffers.address(PIXELS);
     private static final ViaArray EXPORTED = ViaArray.wrap(ADDRESS, DType.FLOAT32, 64, 64);
-    private static final long HANDLE = EXPORTED.handle.enter();
+    private static final long HANDLE = EXPORTED.handle.enter(EXPORTED);
     private static final ViaArray SMALL = ViaArray.empty(DType.FLOAT32, 4);
     private static final ViaArray LARGE = ViaArray.empty(DType.FLOAT32, 64 << 20);
 

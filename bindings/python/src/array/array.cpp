@@ -30,7 +30,7 @@ void dealloc(PyObject *self) {
 Py_ssize_t length(PyObject *self) {
     via_array *array = handle_of(self);
     if (via_array_ndim(array) == 0) {
-        PyErr_SetString(PyExc_TypeError, "len() of an array without dimensions");
+        PyErr_SetString(PyExc_TypeError, "len: the array has no dimensions; expected at least one");
         return -1;
     }
     return via_array_shape(array)[0];
@@ -39,7 +39,7 @@ Py_ssize_t length(PyObject *self) {
 // Refuses `if array`, which would otherwise mean its length, and for a number something else than in NumPy.
 int truth(PyObject *) {
     PyErr_SetString(PyExc_TypeError,
-                    "the truth value of an Array is ambiguous; use size, or item() for its one element");
+                    "bool: the truth value of an Array is ambiguous; expected its size, or item() for its one element");
     return -1;
 }
 

@@ -4,7 +4,7 @@ namespace viapy {
 namespace {
 
 constexpr char kReason[] =
-    "Array: there is no arithmetic, on purpose; call a.numpy(), or another library's from_dlpack(a)";
+    "Array: there is no arithmetic, on purpose; expected a.numpy(), or another library's from_dlpack(a)";
 
 // Returns whether no other library's type can handle the operator. Their arrays accept an Array as a buffer.
 bool stands_alone(PyObject *operand) {
@@ -26,14 +26,15 @@ PyObject *unary(PyObject *) { return raise(VIA_ERROR_DTYPE, kReason); }
 
 // Refuses `in`, which would otherwise compare rows by identity and find none.
 int contains(PyObject *, PyObject *) {
-    raise(VIA_ERROR_DTYPE, "Array: elements are not compared, on purpose; use `x in a.numpy()`");
+    raise(VIA_ERROR_DTYPE, "Array: elements are not compared, on purpose; expected `x in a.numpy()`");
     return -1;
 }
 
 // Refuses arrays without dimensions, which would otherwise silently have no rows.
 PyObject *iterate(PyObject *self) {
     if (via_array_ndim(handle_of(self)) == 0) {
-        return raise(VIA_ERROR_DTYPE, "Array: the array has no axis to iterate over; call item() for its one element");
+        return raise(VIA_ERROR_DTYPE,
+                     "Array: the array has no axis to iterate over; expected one, or item() for its one element");
     }
     return PySeqIter_New(self);
 }

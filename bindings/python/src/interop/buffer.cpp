@@ -43,7 +43,7 @@ const char *format_of(int32_t dtype) {
 }
 
 bool refuse(const char *reason) {
-    raise(VIA_ERROR_EXCHANGE, "Array: the buffer protocol cannot describe this array: %s", reason);
+    raise(VIA_ERROR_EXCHANGE, "Array: %s", reason);
     return false;
 }
 
@@ -52,16 +52,16 @@ bool is_host(via_array *array) { return via_array_device_type(array) != VIA_DEVI
 bool is_exportable_as_buffer(via_array *array, int flags) {
     int32_t dtype = via_array_dtype(array);
     if (!is_host(array)) {
-        return refuse("it is in device memory; call copy(device=\"cpu\") or use DLPack");
+        return refuse("the array is in device memory; expected host memory: use copy(device=\"cpu\") or DLPack");
     }
     if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && (via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0) {
-        return refuse("a writable buffer was requested, and it is read-only");
+        return refuse("the array is read-only; expected one that a writable buffer may change: use copy()");
     }
     if (dtype >= 0 && format_of(dtype) == nullptr) {
         char name[kDtypeNameCapacity];
         raise(VIA_ERROR_EXCHANGE,
-              "Array: the buffer protocol has no format for %s: use DLPack, .numpy() with ml_dtypes installed, or "
-              ".view() as an integer type of that size",
+              "Array: dtype is %s; expected one with a format of the buffer protocol: use DLPack, .numpy() with "
+              "ml_dtypes installed, or .view() as an integer type of that size",
               dtype_text(dtype, name));
         return false;
     }
@@ -72,16 +72,16 @@ bool has_order(via_array *array, int flags) {
     bool c = via_array_is_contiguous(array, VIA_ORDER_ROW_MAJOR) != 0;
     bool f = via_array_is_contiguous(array, VIA_ORDER_COLUMN_MAJOR) != 0;
     if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) {
-        return refuse("row-major memory was asked for, and it is strided; use copy()");
+        return refuse("the array is strided; expected row-major memory: use copy()");
     }
     if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !f) {
-        return refuse("column-major memory was asked for, and it is not");
+        return refuse("the array is not column-major; expected column-major memory: use a.T.copy().T");
     }
     if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !c && !f) {
-        return refuse("contiguous memory was asked for, and it is strided; use copy()");
+        return refuse("the array is strided; expected contiguous memory: use copy()");
     }
     if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c) {
-        return refuse("memory without strides was asked for, and it is strided; use copy()");
+        return refuse("the array is strided; expected memory without strides: use copy()");
     }
     return true;
 }

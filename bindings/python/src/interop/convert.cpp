@@ -82,7 +82,7 @@ bool would_abort(const DLPackExchangeAPI *api, via_array *array) {
 }
 
 // Returns a tensor that is ready on the library's current stream. Host memory and ready content need no stream.
-DLManagedTensorVersioned *tensor_for(const DLPackExchangeAPI *api, via_array *array, bool is_ready) {
+DLManagedTensorVersioned *tensor_for(const char *where, const DLPackExchangeAPI *api, via_array *array, bool is_ready) {
     DLManagedTensorVersioned *tensor = nullptr;
     via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
     options.max_major = DLPACK_MAJOR_VERSION;
@@ -92,7 +92,8 @@ DLManagedTensorVersioned *tensor_for(const DLPackExchangeAPI *api, via_array *ar
     DLDevice device = {static_cast<DLDeviceType>(via_array_device_type(array)), via_array_device_id(array)};
     if (!is_ready && !stream.ask(api, device)) {
         if (PyErr_Occurred() == nullptr) {
-            raise(VIA_ERROR_EXCHANGE, "the exchange API of the type returned no stream and no reason");
+            raise(VIA_ERROR_EXCHANGE,
+                  "%s: the exchange API of the type returned no stream and no reason; expected one of both", where);
         }
         return nullptr;
     }
@@ -137,7 +138,7 @@ PyObject *convert(const char *where, via_array *array, PyObject *kind, bool is_r
                             "a flip of the tensor",
                             where);
     }
-    DLManagedTensorVersioned *tensor = tensor_for(api, array, is_ready);
+    DLManagedTensorVersioned *tensor = tensor_for(where, api, array, is_ready);
     return tensor != nullptr ? checked(where, pass_to_library(where, api, kind, tensor), kind) : nullptr;
 }
 

@@ -191,7 +191,7 @@ PyObject *honour_immutability(PyObject *object, PyObject *capsule, PyObject *arr
     return new_array_or_raise(status, view, Origin::DLPack);
 }
 
-PyObject *import_from_api(const DLPackExchangeAPI *api, DLManagedTensorVersioned *tensor) {
+PyObject *import_from_api(const char *function, const DLPackExchangeAPI *api, DLManagedTensorVersioned *tensor) {
     via_array *array = nullptr;
     WorkStream stream;
     bool asked = tensor->version.major != DLPACK_MAJOR_VERSION || stream.ask(api, tensor->dl_tensor.device);
@@ -202,7 +202,8 @@ PyObject *import_from_api(const DLPackExchangeAPI *api, DLManagedTensorVersioned
     if (asked) {
         raise_status(status);
     } else if (PyErr_Occurred() == nullptr) {
-        raise(VIA_ERROR_EXCHANGE, "the exchange API of x returned no stream and no reason");
+        raise(VIA_ERROR_EXCHANGE, "%s: the exchange API of x returned no stream and no reason; expected one of both",
+              function);
     }
     ErrorScope errors;
     via_dlpack_delete(tensor);
@@ -246,7 +247,7 @@ Outcome try_exchange_api(const char *function, PyObject *object, PyObject **out_
         via_dlpack_delete(tensor);
         return Outcome::Failed;
     }
-    *out_array = import_from_api(api, tensor);
+    *out_array = import_from_api(function, api, tensor);
     return *out_array != nullptr ? Outcome::Imported : Outcome::Failed;
 }
 

@@ -211,7 +211,8 @@ class LifetimeTest {
         ViaArray array = Samples.grid();
         array.ndim();
         array.close();
-        assertThrows(IllegalStateException.class, array::ndim);
+        IllegalStateException error = assertThrows(IllegalStateException.class, array::ndim);
+        assertEquals("ViaArray: the handle is closed; expected an open one", error.getMessage());
         assertThrows(IllegalStateException.class, array::address);
         assertThrows(IllegalStateException.class, array::transpose);
         assertThrows(IllegalStateException.class, array::buffer);

@@ -22,7 +22,7 @@ final class Calls {
     }
 
     static long enter(Resource object) {
-        return object == null ? 0 : object.handle.enter();
+        return object == null ? 0 : object.handle.enter(object);
     }
 
     static void leave(Resource object) {

@@ -51,13 +51,13 @@ final class Handle extends PhantomReference<Object> {
         kept.add(this);
     }
 
-    /** The address, for one call, which ends with {@link #leave}. */
-    long enter() {
+    /** The address, for one call of the handle's owner, which ends with {@link #leave}. */
+    long enter(Object owner) {
         int found;
         do {
             found = state;
             if (found < 0) {
-                throw closed();
+                throw closed(owner);
             }
         } while (!STATE.compareAndSet(this, found, found + 1));
         return address;
@@ -79,14 +79,15 @@ final class Handle extends PhantomReference<Object> {
         return state < 0;
     }
 
-    void requireOpen() {
+    void requireOpen(Object owner) {
         if (state < 0) {
-            throw closed();
+            throw closed(owner);
         }
     }
 
-    private static IllegalStateException closed() {
-        return new IllegalStateException("used after close()");
+    private static IllegalStateException closed(Object owner) {
+        return new IllegalStateException(
+                owner.getClass().getSimpleName() + ": the handle is closed; expected an open one");
     }
 
     private void end() {

@@ -294,7 +294,7 @@ public final class ViaArray extends SegmentAccess {
 
     /** Known once asked for; two threads that ask at once find the same. */
     Layout layout() {
-        handle.requireOpen();
+        handle.requireOpen(this);
         Layout known = layout;
         if (known == null) {
             known = Calls.object(this, Layout::new);
