@@ -546,6 +546,7 @@ VIA_CHECKED via_status via_pointer_query(const void *address, via_pointer_info *
  * A view shares the memory of its array and holds a reference to it: the array may be released first. Views never copy;
  * where only a copy would do, the function fails with VIA_ERROR_NEEDS_COPY. Views of read-only arrays are read-only.
  * Each view is a new handle, to be released by the caller. On failure *out_array is NULL and the array is unchanged.
+ * Errors of all: VIA_ERROR_INVALID_ARGUMENT for NULL, VIA_ERROR_OUT_OF_MEMORY.
  */
 
 /**
@@ -605,7 +606,7 @@ VIA_CHECKED via_status via_array_reinterpret(via_array *array, int32_t dtype, vi
 VIA_CHECKED via_status via_array_field(via_array *array, int64_t byte_offset, int32_t dtype, int32_t ndim,
                                        const int64_t *shape, via_array **out_array);
 
-/** Views the same array as read-only. */
+/** Views the same array as read-only. Errors: those of all views only. */
 VIA_CHECKED via_status via_array_as_read_only(via_array *array, via_array **out_array);
 
 /* ---------------------------------------------------------------------------------------------- create */
@@ -780,8 +781,8 @@ VIA_CHECKED via_status via_from_cuda_array_interface(const via_array_interface *
                                                      void *context, via_array **out_array);
 
 /**
- * Exports a row-major numeric array through Arrow's C device interface: one dimension as a plain column, more as the
- * canonical extension type arrow.fixed_shape_tensor.
+ * Exports a row-major array of integers, float16 to float64 or records through Arrow's C device interface. One
+ * dimension is a plain column, more are the canonical extension type arrow.fixed_shape_tensor.
  *
  * The caller owns both structs, uninitialised before the call, and ends them with their own release members or
  * via_arrow_release. On failure both are zeroed, which counts as released. Arrow has no read-only flag: consumers must
@@ -917,24 +918,35 @@ VIA_CHECKED via_status via_stream_query(via_stream *stream, int32_t *out_done);
 
 /**
  * Sets the calling thread's current stream for a device. Holds a reference until another one is set or the thread ends.
- * NULL restores the legacy stream. Errors: VIA_ERROR_DEVICE, also for a stream of another device.
+ * NULL restores the legacy stream. Errors: VIA_ERROR_DEVICE, also for a stream of another device;
+ * VIA_ERROR_INVALID_ARGUMENT for via_stream_no_sync(), VIA_ERROR_OUT_OF_MEMORY.
  */
 VIA_CHECKED via_status via_stream_set_current(int32_t device_id, via_stream *stream);
 
-/** Returns the calling thread's current stream for a device, initially the legacy stream; the caller releases it. */
+/**
+ * Returns the calling thread's current stream for a device, initially the legacy stream; the caller releases it.
+ * Errors: VIA_ERROR_DEVICE.
+ */
 VIA_CHECKED via_status via_stream_current(int32_t device_id, via_stream **out_stream);
 
 /**
  * Makes later work of the stream wait, on the device, for the point that the event marks now. An event that was never
  * recorded marks no point. Event and stream may belong to different contexts and devices. On a captured stream the
  * event must have been recorded in the same capture. An event recorded in a capture draws any other stream into it.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT for NULL and via_stream_no_sync(), VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA.
  */
 VIA_CHECKED via_status via_stream_wait(via_stream *stream, via_event *marker);
 
-/** Creates an event of a device, without timing, in the context that via_stream_create would choose. */
+/**
+ * Creates an event of a device, without timing, in the context that via_stream_create would choose.
+ * Errors: VIA_ERROR_DEVICE, VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_CUDA.
+ */
 VIA_CHECKED via_status via_event_create(int32_t device_id, via_event **out_event);
 
-/** Wraps a foreign CUevent. Its owner keeps it: it must exist as long as the handle is used. */
+/**
+ * Wraps a foreign CUevent. Its owner keeps it: it must exist as long as the handle is used.
+ * Errors: VIA_ERROR_DEVICE, VIA_ERROR_INVALID_ARGUMENT for NULL, VIA_ERROR_OUT_OF_MEMORY.
+ */
 VIA_CHECKED via_status via_event_wrap(void *native_event, int32_t device_id, via_event **out_event);
 
 /** Adds a reference to the handle. */
@@ -950,8 +962,9 @@ VIA_API void *via_event_handle(via_event *marker);
 
 /**
  * Records the event: it marks the end of the work queued on the stream so far, and no earlier point any more. On a
- * captured stream it marks a node of the graph, for via_stream_wait only. Errors: VIA_ERROR_DEVICE,
- * VIA_ERROR_INVALID_ARGUMENT for a stream of another device or context.
+ * captured stream it marks a node of the graph, for via_stream_wait only.
+ * Errors: VIA_ERROR_DEVICE for a stream of another device; VIA_ERROR_INVALID_ARGUMENT for one of another context, NULL
+ * and via_stream_no_sync(); VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA.
  */
 VIA_CHECKED via_status via_event_record(via_event *marker, via_stream *stream);
 
@@ -965,19 +978,26 @@ VIA_CHECKED via_status via_event_synchronize(via_event *marker);
  * Records an access: the work queued on the stream so far uses the memory, of any kind. The release waits for it, on a
  * thread of the library if it has to wait. Marks a point now; holds no reference to the stream. On a captured stream
  * the graph and its instances hold the memory instead, for as long as they exist.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT for NULL and via_stream_no_sync(), VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA,
+ * VIA_ERROR_OUT_OF_MEMORY.
  */
 VIA_CHECKED via_status via_array_record_stream(via_array *array, via_stream *stream);
 
 /**
  * Records a write: the work queued on the stream so far writes the content. Reads, exports and the release wait for it.
  * Marks a point now, which replaces that of the previous write. On a captured stream: as via_array_record_stream.
+ * Errors: as via_array_record_stream.
  */
 VIA_CHECKED via_status via_array_set_ready(via_array *array, via_stream *stream);
 
 /** Returns 1 if no recorded write of the content is pending, otherwise 0: an export would not have to wait. */
 VIA_API int32_t via_array_is_ready(via_array *array);
 
-/** Waits on the host until the content is ready. Call it before the CPU reads pinned or managed memory. */
+/**
+ * Waits on the host until the content is ready. Call it before the CPU reads pinned or managed memory.
+ * Errors: VIA_ERROR_CUDA; VIA_ERROR_WOULD_DEADLOCK inside a callback; those of a failed task that was to write it; once
+ * VIA_ERROR_INDEX, for a copy by index that found a number out of range (via_copy_indexed).
+ */
 VIA_CHECKED via_status via_array_synchronize(via_array *array);
 
 /* ------------------------------------------------------------------------------------------------ copy */
@@ -1193,19 +1213,20 @@ VIA_API void via_task_release(via_task *task);
  */
 VIA_CHECKED via_status via_task_wait(via_task *task);
 
-/** Stores 1 if the task has ended, in any way, otherwise 0. */
+/** Stores 1 if the task has ended, in any way, otherwise 0. Errors: VIA_ERROR_INVALID_ARGUMENT for NULL. */
 VIA_CHECKED via_status via_task_poll(via_task *task, int32_t *out_done);
 
 /**
  * Stores the bytes known to be moved so far, and the total. The first number never decreases. It equals the total once
  * the task has ended with VIA_OK. Bytes moved by a device in one operation count when that operation has completed.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT for NULL.
  */
 VIA_CHECKED via_status via_task_progress(via_task *task, int64_t *out_done, int64_t *out_total);
 
 /**
  * Requests cancellation, without waiting. A task that has not begun has then ended with VIA_ERROR_CANCELLED, and has
  * touched nothing. A running task ends so at its next check, with its destination partly written. A task that a device
- * is running, or that has ended, is not affected.
+ * is running, or that has ended, is not affected. Errors: VIA_ERROR_INVALID_ARGUMENT for NULL.
  */
 VIA_CHECKED via_status via_task_cancel(via_task *task);
 
@@ -1224,9 +1245,9 @@ VIA_CHECKED via_status via_task_join(via_task *task, via_stream *stream);
 VIA_CHECKED via_status via_task_on_complete(via_task *task, via_complete_fn complete, void *context);
 
 /*
- * A batch holds copies. Run and submit it any number of times, from several threads at once. Do not call via_batch_add
- * concurrently with other uses of the batch. Submitted tasks continue without the new copy. Copies of a batch must not
- * overlap one another, which is not checked.
+ * A batch holds copies. Run and submit it any number of times, from several threads at once. Do not call via_batch_add,
+ * via_batch_add_indexed or via_batch_add_convert concurrently with other uses of the batch. Submitted tasks continue
+ * without the new copy. Copies of a batch must not overlap one another, which is not checked.
  */
 
 /** Creates an empty batch; running it without copies is allowed. Errors: VIA_ERROR_OUT_OF_MEMORY. */
@@ -1273,6 +1294,7 @@ VIA_CHECKED via_status via_batch_run(via_batch *batch, via_stream *stream);
  * Submits all copies as one task, as via_copy_submit does one. The text of a failure names the copy ("copy 3 of 10"):
  * the copies before it are done, those after it not begun. Copies that a device runs in one operation come first, and
  * fail together ("7 of 10 copies, done together").
+ * Errors: as via_copy_submit; VIA_ERROR_OVERFLOW for more than 2^63 - 1 bytes together.
  */
 VIA_CHECKED via_status via_batch_submit(via_batch *batch, via_stream *stream, via_task **out_task);
 
@@ -1389,7 +1411,10 @@ VIA_API void via_file_retain(via_file *file);
 /** Drops a reference. The last one closes the file once its transfers have ended. Mapped arrays stay valid. */
 VIA_API void via_file_release(via_file *file);
 
-/** Describes the file. Initialise *out_properties with VIA_FILE_PROPERTIES_INIT. */
+/**
+ * Describes the file. Initialise *out_properties with VIA_FILE_PROPERTIES_INIT. Errors: VIA_ERROR_INVALID_ARGUMENT for
+ * NULL and for a struct_size of 0.
+ */
 VIA_CHECKED via_status via_file_info(via_file *file, via_file_properties *out_properties);
 
 /**
@@ -1451,7 +1476,10 @@ VIA_CHECKED via_status via_file_write(via_file *file, int64_t byte_offset, via_a
 VIA_CHECKED via_status via_file_read_submit(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream,
                                             via_task **out_task);
 
-/** Submits a write as via_file_read_submit does a read; do not write the array until the task has ended. */
+/**
+ * Submits a write as via_file_read_submit does a read; do not write the array until the task has ended.
+ * Errors: as via_file_write.
+ */
 VIA_CHECKED via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
                                              via_task **out_task);
 
@@ -1484,9 +1512,9 @@ VIA_CHECKED via_status via_load(const char *path, via_memory *memory, const via_
  * bytes on. Bytes between them are 0. Read the buffer, and make a view of each tensor with via_archive_array. Tensors
  * and files are read in the order of their bytes by one pool of threads; neighbours share a read.
  *
- * Any number of threads may use an archive at once. Do not call via_archive_add or via_archive_slice concurrently with
- * other uses of it. Submitted tasks continue without the change. Errors of all: VIA_ERROR_OUT_OF_MEMORY. Texts contain
- * the path and the name of the tensor.
+ * Any number of threads may use an archive at once. Do not call via_archive_add, via_archive_slice or
+ * via_archive_convert concurrently with other uses of it. Submitted tasks continue without the change. Errors of all:
+ * VIA_ERROR_INVALID_ARGUMENT for NULL, VIA_ERROR_OUT_OF_MEMORY. Texts contain the path and the name of the tensor.
  */
 
 /**
@@ -1534,6 +1562,7 @@ VIA_CHECKED via_status via_archive_find(via_archive *archive, const char *name, 
 /**
  * Writes the metadata of the headers as a JSON object of texts. Of a name in several files, the first file's text
  * counts. Writes at most `capacity` bytes including the terminating 0, and stores the whole length without it.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT also for a negative capacity.
  */
 VIA_CHECKED via_status via_archive_metadata(via_archive *archive, int64_t capacity, char *out_metadata,
                                             int64_t *out_length);
@@ -1594,7 +1623,10 @@ VIA_CHECKED via_status via_archive_load(via_archive *archive, via_memory *memory
  */
 VIA_CHECKED via_status via_archive_read(via_archive *archive, via_array *buffer, via_stream *stream);
 
-/** Submits a read as via_file_read_submit does. The task holds files and buffer until it has ended. */
+/**
+ * Submits a read as via_file_read_submit does. The task holds files and buffer until it has ended.
+ * Errors: as via_archive_read.
+ */
 VIA_CHECKED via_status via_archive_read_submit(via_archive *archive, via_array *buffer, via_stream *stream,
                                                via_task **out_task);
 
@@ -1618,7 +1650,10 @@ VIA_CHECKED via_status via_archive_save(const char *path, int32_t count, via_arr
                                         const char *const *names, const char *metadata, int64_t shard_bytes,
                                         const via_file_options *options, via_stream *stream);
 
-/** Submits a save as via_file_write_submit does a write. The task holds the arrays until it has ended. */
+/**
+ * Submits a save as via_file_write_submit does a write. The task holds the arrays until it has ended.
+ * Errors: as via_archive_save.
+ */
 VIA_CHECKED via_status via_archive_save_submit(const char *path, int32_t count, via_array *const *arrays,
                                                const char *const *names, const char *metadata, int64_t shard_bytes,
                                                const via_file_options *options, via_stream *stream,

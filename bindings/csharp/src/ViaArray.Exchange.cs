@@ -97,8 +97,8 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// Exports a row-major numeric array through Arrow's C device interface, into an ArrowSchema and an
-        /// ArrowDeviceArray of the caller's.
+        /// Exports a row-major array of numbers or records through Arrow's C device interface, into an ArrowSchema and
+        /// an ArrowDeviceArray of the caller's.
         /// </summary>
         public void ToArrowDevice(IntPtr schema, IntPtr column)
         {

@@ -366,10 +366,10 @@ class Array:
         """
 
     def __arrow_c_device_array__(self, requested_schema: object = None) -> tuple[CapsuleType, CapsuleType]:
-        """Exports a row-major numeric array to Arrow, as capsules of a schema and of a device array."""
+        """Exports a row-major array of numbers or records to Arrow, as capsules of a schema and of a device array."""
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[CapsuleType, CapsuleType]:
-        """Exports a row-major numeric array of host memory to Arrow, as capsules of a schema and of an array."""
+        """Exports a row-major array of host memory to Arrow, as capsules of a schema and of an array."""
 
     def __arrow_c_schema__(self) -> CapsuleType:
         """Returns the Arrow type of the array, as a capsule."""

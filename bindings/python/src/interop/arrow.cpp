@@ -193,10 +193,10 @@ PyObject *from_arrow(PyObject *, PyObject *object) {
 PyMethodDef kArrowMethods[] = {
     {"__arrow_c_device_array__", parsed<kDeviceSignature, arrow_device_array>(), kKeywords,
      "__arrow_c_device_array__($self, requested_schema=None)\n--\n\n"
-     "Exports a row-major numeric array to Arrow, as capsules of a schema and of a device array."},
+     "Exports a row-major array of numbers or records to Arrow, as capsules of a schema and of a device array."},
     {"__arrow_c_array__", parsed<kArraySignature, arrow_array>(), kKeywords,
      "__arrow_c_array__($self, requested_schema=None)\n--\n\n"
-     "Exports a row-major numeric array of host memory to Arrow, as capsules of a schema and of an array."},
+     "Exports a row-major array of host memory to Arrow, as capsules of a schema and of an array."},
     {"__arrow_c_schema__", arrow_schema, METH_NOARGS,
      "__arrow_c_schema__($self)\n--\n\n"
      "Returns the Arrow type of the array, as a capsule."},
