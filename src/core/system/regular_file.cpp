@@ -45,9 +45,10 @@ int open_by_path(const char *path, int flags, const char **out_kind) {
 
 // Returns whether a file could be created at a path without one: not through a dangling link, and not under a name that
 // only a directory can have.
-bool may_be_made(std::string_view path) {
+bool may_be_made(const char *path) {
+    const std::string_view text(path);
     struct stat found{};
-    return !path.empty() && !path.ends_with('/') && lstat(path.data(), &found) != 0;
+    return !text.empty() && !text.ends_with('/') && lstat(path, &found) != 0;
 }
 
 // Copies the path: dirname and basename modify their argument.
