@@ -34,8 +34,8 @@
  * Callbacks. A callback must return normally: no C++ exception and no longjmp may leave it. Each callback type states
  * which thread calls it. The library saves the last error before a callback and restores it afterwards.
  *
- * Library threads. They end after 2 idle seconds. They block all signals except those of their own faults. A process
- * started by a callback on such a thread inherits that signal mask.
+ * Library threads. They end after 2 idle seconds. They block all signals except SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+ * SIGTRAP, SIGSYS and SIGABRT. A process started by a callback on such a thread inherits that signal mask.
  *
  * Structs. Every struct begins with struct_size. Initialise a struct with its ..._INIT macro; a struct_size of 0 is an
  * error. Zero is the default of every other field. Callers built against an older header pass a smaller struct_size,
@@ -212,15 +212,18 @@ enum {
     VIA_FORMAT_NPY = 2   /**< NumPy's .npy, versions 1.0 to 3.0 */
 };
 
-/** Which conversions via_convert may do, with NumPy's names and meaning. */
+/**
+ * Which conversions via_convert may do, with NumPy's names and meaning. The kinds are bool, unsigned, signed, float and
+ * complex, in this order.
+ */
 enum {
-    VIA_CASTING_SAME_KIND = 0, /**< also within a kind, and up: bool, unsigned, signed, float, complex */
+    VIA_CASTING_SAME_KIND = 0, /**< safe ones, and any within a kind or to a later one */
     VIA_CASTING_SAFE = 1,      /**< only those that keep every value (and 64-bit integers to float64) */
-    VIA_CASTING_EQUIV = 2,     /**< only of the byte order */
-    VIA_CASTING_UNSAFE = 3     /**< all */
+    VIA_CASTING_EQUIV = 2,     /**< a change of byte order */
+    VIA_CASTING_UNSAFE = 3     /**< every conversion */
 };
 
-/** What becomes of a float whose magnitude exceeds all numbers of a destination of at most 8 bits. */
+/** Results for floats too large for a destination of at most 8 bits. */
 enum {
     VIA_OVERFLOW_INFINITY = 0, /**< infinity; NaN in types without it; the largest number in types without NaN */
     VIA_OVERFLOW_SATURATE = 1  /**< the largest number of its sign */
@@ -253,7 +256,8 @@ typedef struct via_archive via_archive; /**< named arrays (tensors) of one or mo
 
 /*
  * Structs of DLPack and of Arrow's C device interface, declared but not defined: this header needs neither library.
- * Include dlpack/dlpack.h, 1.2 or newer, to look inside a tensor. This package contains neither header.
+ * Include dlpack/dlpack.h, 1.2 or newer, to look inside a tensor. The tarball contains dlpack/dlpack.h; other packages
+ * do not. None contains Arrow's.
  */
 struct DLManagedTensorVersioned;
 struct DLManagedTensor;
@@ -377,7 +381,10 @@ VIA_CHECKED via_status via_calibration_save(const char *path);
  */
 VIA_CHECKED via_status via_calibration_load(const char *path);
 
-/** Counts of live objects, from via_stats. */
+/**
+ * Counts of live objects, from via_stats. Bytes are those that the library allocated. They leave out wrapped memory,
+ * and pool memory that returns to the driver once the work using it has completed.
+ */
 typedef struct via_stats_info {
     int32_t struct_size;         /**< size of the struct, as ..._INIT sets it */
     int32_t pad;                 /**< not read */
@@ -385,18 +392,20 @@ typedef struct via_stats_info {
     int64_t live_storages;       /**< wrapped memory and allocations that have not been released yet */
     int64_t outstanding_exports; /**< exported tensors whose consumers have not released them */
     int64_t pending_releases;    /**< releases that wait for work, or for other processes, using the memory */
-    int64_t host_bytes;          /**< host bytes allocated here; neither wrapped memory counts, nor pool memory that
-                                      returns to the driver once the work using it has completed */
-    int64_t pinned_bytes;        /**< the same of pinned host memory, without staged_bytes */
-    int64_t device_bytes;        /**< the same of device memory */
-    int64_t managed_bytes;       /**< the same of managed memory */
+    int64_t host_bytes;          /**< host memory allocated by the library */
+    int64_t pinned_bytes;        /**< pinned host memory, without staged_bytes */
+    int64_t device_bytes;        /**< device memory */
+    int64_t managed_bytes;       /**< managed memory */
     int64_t staged_bytes;        /**< pinned memory held for staging */
     int64_t pending_tasks;       /**< tasks that have not ended */
 } via_stats_info;
 /** Initialiser of a via_stats_info. */
 #define VIA_STATS_INFO_INIT {(int32_t)sizeof(via_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
-/** Counts live objects. While other threads work, the numbers are of slightly different times. */
+/**
+ * Counts live objects. Initialise *out_stats with VIA_STATS_INFO_INIT. While other threads work, the numbers are of
+ * slightly different times.
+ */
 VIA_CHECKED via_status via_stats(via_stats_info *out_stats);
 
 /* --------------------------------------------------------------------------------------------- dtypes */
@@ -447,9 +456,9 @@ VIA_API int32_t via_dtype_can_cast(int32_t dtype, int32_t wanted, int32_t castin
  *
  * Checks CUDA memory by one driver query, about 0.1 us on an H200. Skips it for arrays without elements and with
  * VIA_WRAP_UNCHECKED. The memory must be of the named kind and device, and its allocation must hold the whole array.
- * Memory that is mapped read-only makes no writable array. Managed memory may be named as a device's. An array may span
- * adjacent mappings of virtual memory. For a suballocator the driver knows the whole allocation only. An address that
- * was freed in stream order, or is in use again, may pass.
+ * Refuses a writable array of memory that is mapped read-only. Managed memory may be named as a device's. An array may
+ * span adjacent mappings of virtual memory. For a suballocator the driver knows the whole allocation only. Cannot
+ * detect an address that was freed in stream order or reused.
  *
  * Trusts host addresses unless VIA_WRAP_PROBE is set or the device is detected: then the first and last byte must be
  * readable. Name ordinary host memory VIA_DEVICE_CPU, even where a device can access it.
@@ -551,7 +560,8 @@ VIA_CHECKED via_status via_pointer_query(const void *address, via_pointer_info *
 
 /**
  * Takes count[i] elements of each axis i, starting at start[i], with a step of step[i]. A negative step goes backwards;
- * 0 is refused. NULL for start means 0, for step 1, for count as many as there are. All these elements must exist.
+ * 0 is refused. A NULL start means 0, a NULL step 1, a NULL count all that follow. Slices are not clipped: every
+ * element must exist.
  * Errors: VIA_ERROR_INDEX, VIA_ERROR_INVALID_ARGUMENT; VIA_ERROR_NEEDS_COPY if a view of elements narrower than a byte
  * would start inside a byte.
  */
@@ -930,9 +940,10 @@ VIA_CHECKED via_status via_stream_set_current(int32_t device_id, via_stream *str
 VIA_CHECKED via_status via_stream_current(int32_t device_id, via_stream **out_stream);
 
 /**
- * Makes later work of the stream wait, on the device, for the point that the event marks now. An event that was never
- * recorded marks no point. Event and stream may belong to different contexts and devices. On a captured stream the
- * event must have been recorded in the same capture. An event recorded in a capture draws any other stream into it.
+ * Makes later work of the stream wait, on the device, for the point that the event marks now. Waiting for an event that
+ * was never recorded does nothing. Event and stream may belong to different contexts and devices. On a captured stream
+ * the event must have been recorded in the same capture. An event recorded in a capture adds any other stream that
+ * waits for it to that capture.
  * Errors: VIA_ERROR_INVALID_ARGUMENT for NULL and via_stream_no_sync(), VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA.
  */
 VIA_CHECKED via_status via_stream_wait(via_stream *stream, via_event *marker);
@@ -961,7 +972,7 @@ VIA_API void via_event_release(via_event *marker);
 VIA_API void *via_event_handle(via_event *marker);
 
 /**
- * Records the event: it marks the end of the work queued on the stream so far, and no earlier point any more. On a
+ * Records the event: it marks the end of the work queued on the stream so far, and replaces the earlier point. On a
  * captured stream it marks a node of the graph, for via_stream_wait only.
  * Errors: VIA_ERROR_DEVICE for a stream of another device; VIA_ERROR_INVALID_ARGUMENT for one of another context, NULL
  * and via_stream_no_sync(); VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA.
@@ -1011,19 +1022,19 @@ VIA_CHECKED via_status via_array_synchronize(via_array *array);
  * two devices pass through memory of the library that both reach, or go directly where access is enabled. Copy engines
  * move what they can. Kernels of the library move the rest of device memory, and host threads that of host memory.
  * via_copy_explain reports the route. A device without kernels (via_device_info states why) is slower at strided copies
- * to and from the host. Its other strided copies fail with VIA_ERROR_UNSUPPORTED, as do those that would take thousands
- * of calls. A copy may read the bytes between elements of a source that are less than a page apart. It detects pinned
- * host memory where that matters. The first strided copy of a context loads the kernels, which waits for the context's
- * work; via_cuda_warmup loads them in advance. A strided copy needs a stream of a device that has one of the arrays.
- * Copies that pass through such memory keep up to 192 MiB of a device's memory allocated. Elements narrower than a
- * byte, with runs or strides that are no whole bytes, are copied bit by bit by one host thread. Device arrays of that
- * kind pass through host memory, and each call waits.
+ * to and from the host. It refuses other strided copies, and those of more than 1000 calls of a copy engine, with
+ * VIA_ERROR_UNSUPPORTED. A copy may read the bytes between elements of a source that are less than a page apart. It
+ * detects pinned host memory where that matters. The first strided copy of a context loads the kernels, which waits for
+ * the context's work; via_cuda_warmup loads them in advance. A strided copy needs a stream of a device that has one of
+ * the arrays. Copies through memory of the library keep up to 192 MiB of a device's memory allocated. Elements narrower
+ * than a byte, with runs or strides that are no whole bytes, are copied bit by bit by one host thread. Device arrays of
+ * that kind pass through host memory, and each call waits.
  *
  * Ordering. Every copy runs after the last recorded writes of both arrays (via_array_set_ready, imports, earlier
  * asynchronous copies), and makes its destination ready when it completes. It does not wait for recorded accesses. The
- * streams below may belong to any context. A special stream is that of the device that has an array. Of two devices it
- * is the current one, otherwise that of dst; without a device array it is the current device, otherwise device 0. No
- * stream ever waits for the CPU.
+ * streams below may belong to any context. NULL, legacy and per-thread streams are those of the device that has an
+ * array. Between two devices they are those of the current device if it has an array, otherwise of dst's. Without a
+ * device array they are those of the current device, otherwise of device 0. No stream ever waits for the CPU.
  *
  * Thread safety. All functions may be called from any thread. None needs a current context or changes it. Errors of
  * all: VIA_ERROR_CUDA, VIA_ERROR_FORKED, VIA_ERROR_UNSUPPORTED (no usable driver), VIA_ERROR_OUT_OF_MEMORY.
@@ -1037,8 +1048,8 @@ VIA_CHECKED via_status via_array_synchronize(via_array *array);
 VIA_CHECKED via_status via_copy(via_array *dst, via_array *src);
 
 /**
- * Queues a copy on a stream; NULL is the legacy stream. Holds both arrays until the copy has run. Between arrays of
- * host memory, while CUDA is not in use, NULL copies as via_copy does: without a device or driver.
+ * Queues a copy on a stream; NULL is the legacy stream. Holds both arrays until the copy has run. With NULL, copies
+ * between host arrays as via_copy does while CUDA is not in use.
  *
  * From pageable host memory the source has been read on return; the call may wait for earlier work of the stream. To
  * pageable host memory, and within host memory, the data has arrived on return.
@@ -1082,27 +1093,27 @@ typedef struct via_convert_options {
 #define VIA_CONVERT_OPTIONS_INIT {(int32_t)sizeof(via_convert_options), 0, 0, 0, 0, 0, 0, 0, 0}
 
 /**
- * Copies rows by index: row src_index[k] of src to row dst_index[k] of dst, for each k. A row is all that has one index
- * along `axis`; a negative axis counts from the end. dst and src have one dtype and equal extents along the other axes,
- * and any layout. An index is an array of int32 or int64 with one dimension. NULL means 0, 1, 2 ... for as many rows as
- * the other index has; if both are NULL, for all rows. Rows of src may be read several times. dst and src may be one
- * array if no row of it is both read and written, and both indices are in host memory.
+ * Copies rows by index: row src_index[k] of src to row dst_index[k] of dst, for each k. A row is the part of an array
+ * at one index of `axis`; a negative axis counts from the end. dst and src have one dtype and equal extents along the
+ * other axes, and any layout. An index is an array of int32 or int64 with one dimension. NULL means 0, 1, 2 ... for as
+ * many rows as the other index has; if both are NULL, for all rows. Rows of src may be read several times. dst and src
+ * may be one array if no row of it is both read and written, and both indices are in host memory.
  *
  * An index in host, pinned or managed memory is read and checked before anything moves; dst_index must not repeat a
- * row. An index on a device belongs to the device of dst or src, and its numbers are checked there: a row whose number
+ * row. An index on a device belongs to the device of dst or src, and its numbers are checked there. A row whose number
  * is out of range is not copied, and nothing is written elsewhere. The call fails then if `stream` is NULL. Otherwise
- * the next wait of the host for dst fails, once: via_array_synchronize(dst), or a copy by the host. A graph is silent.
- * Rows that such a dst_index repeats hold bytes of any of their sources.
+ * the next wait of the host for dst fails, once: via_array_synchronize(dst), or a copy by the host. A captured graph
+ * reports no error. Rows that such a dst_index repeats hold bytes of any of their sources.
  *
- * With `options` the rows are converted on the way as via_convert does, and dst may have another dtype; NULL stands
- * for a copy of equal dtypes. Options have been read on return. scale_axis is not `axis`. An index on a device is
- * read by the host then, which waits for the stream, and dst and src share no bytes.
+ * With `options` the rows are converted on the way as via_convert does, and dst may have another dtype. NULL stands for
+ * a copy of equal dtypes. Options have been read on return. scale_axis must differ from `axis`. An index on a device is
+ * then read by the host, which waits for the stream. dst and src must then share no bytes.
  *
- * With `stream` NULL the copy is ordered as via_copy and complete on return, otherwise ordered as via_copy_async, and
- * holds all arrays until it has run. Device memory needs the library's kernels. Between pageable memory and a device,
- * and between two devices, rows pass through up to 128 MiB of device memory, and an index on a device is read by the
- * host, which waits for the stream. A capture refuses both. Elements narrower than a byte whose rows are no whole bytes
- * are copied within host memory only.
+ * With `stream` NULL the copy is ordered as via_copy and complete on return. Otherwise it is ordered as via_copy_async,
+ * and holds all arrays until it has run. Device memory needs the library's kernels. Between pageable memory and a
+ * device, and between two devices, rows pass through up to 128 MiB of device memory. The host then reads an index on a
+ * device, for which it waits for the stream. A capture refuses these copies. Elements narrower than a byte whose rows
+ * are no whole bytes are copied within host memory only.
  * Errors: as via_copy and via_copy_async, with `options` as via_convert; VIA_ERROR_INDEX for a number or an axis out of
  * range, VIA_ERROR_OVERLAP also for a repeated row of dst_index, VIA_ERROR_DTYPE and VIA_ERROR_SHAPE also for an index,
  * VIA_ERROR_DEVICE.
@@ -1131,19 +1142,20 @@ VIA_CHECKED via_status via_copy_indexed_submit(via_array *dst, via_array *dst_in
  *   for what is negative.
  * - Complex numbers lose their imaginary part to real types. To bool, either part counts.
  *
- * With options.scale or options.offset a destination of floats becomes `src * scale + offset` in float32: src is
- * rounded to float32, the product and the sum are rounded each, and the sum is rounded to dst. The casting rule is that
- * of both dtypes. A result that is no number is a quiet NaN, positive, without a payload. Both are in host memory, and
- * have been read on return.
+ * With options.scale or options.offset a destination of floats becomes `src * scale + offset` in float32. src is
+ * rounded to float32, the product and the sum are rounded each, and the sum is rounded to dst. The casting rule applies
+ * to the dtypes of src and dst. A NaN result is quiet and positive, and has no payload. Scale and offset are in host
+ * memory, and have been read on return.
  *
  * dst and src may have lanes, if both have as many. Elements narrower than a byte must take a byte each. Equal dtypes
  * are copied as via_copy does. With a byte order that is not this machine's, the bytes of src are swapped on the way.
  *
- * With `stream` NULL the conversion is ordered as via_copy and complete on return, otherwise ordered as via_copy_async,
- * and holds both arrays until it has run. Device memory needs the library's kernels. Between pageable memory and a
- * device the narrower of the two dtypes crosses the link: the host converts what becomes narrower, the device what
- * becomes wider. If the device's elements are not adjacent, or are converted there, they pass through up to 128 MiB of
- * device memory. Between two devices the narrower one crosses too. A capture refuses both, and conversions by the host.
+ * With `stream` NULL the conversion is ordered as via_copy and complete on return. Otherwise it is ordered as
+ * via_copy_async, and holds both arrays until it has run. Device memory needs the library's kernels. Between pageable
+ * memory and a device the narrower of the two dtypes crosses the link: the host converts what becomes narrower, the
+ * device what becomes wider. If the device's elements are not adjacent, or are converted there, they pass through up to
+ * 128 MiB of device memory. Between two devices the narrower one crosses too. A capture refuses conversions between
+ * pageable memory and a device, between two devices, and by the host.
  * Errors: as via_copy and via_copy_async. VIA_ERROR_DTYPE also for what the casting rule does not allow; the text names
  * both dtypes, the rule, and one that allows it. VIA_ERROR_UNSUPPORTED also for packed elements. With a scale or an
  * offset, VIA_ERROR_DTYPE for other destinations than floats and for complex sources, VIA_ERROR_SHAPE for a wrong
@@ -1357,9 +1369,9 @@ typedef struct via_file_properties {
 VIA_CHECKED via_status via_file_open(const char *path, const via_file_options *options, via_file **out_file);
 
 /**
- * Creates a file of the size of such an array, filled with zeros, or truncates an existing file to it; options may be
- * NULL. For a raw file dtype and shape define the size only. Allocates no disk blocks: the file is sparse until it is
- * written, or mapped (see via_file_array).
+ * Creates a file for an array of `dtype` and `shape`, filled with zeros, or truncates an existing file to it; options
+ * may be NULL. For a raw file dtype and shape define the size only. Allocates no disk blocks: the file is sparse until
+ * it is written, or mapped (see via_file_array).
  *
  * With atomic_write, an existing file stays until the first write is complete. That write then replaces whatever file
  * has the path. A forked child must leave this write to its parent: it gets VIA_ERROR_FORKED, and releasing its handle
@@ -1388,17 +1400,17 @@ VIA_CHECKED via_status via_file_window(via_file *file, int64_t byte_offset, int3
                                        const int64_t *steps, via_file **out_file);
 
 /**
- * Makes a file of the same elements in another dtype, from a .npy file or a window. Its reads and writes take arrays
- * of that dtype and the file's shape at byte_offset 0, and convert on the way as via_convert does, with the file's
- * elements as src of a read and dst of a write. Numbers narrower in an array than in the file cross a link in the
- * array's dtype, others in the file's. `options` may be NULL, and has been read on return; scale_axis is one of the
- * file's. byte_order is that of the file's elements, for windows of raw files: the header of a .npy file states it.
- * Of a file that converts already, makes one of its elements in the dtype given now, in the byte order known so far.
- * The caller owns the result, which holds the file, and of which no window or mapping can be made. A transfer of a
- * device needs the library's kernels, unless its elements are adjacent.
+ * Makes a file of the same elements in another dtype, from a .npy file or a window. Its reads and writes take arrays of
+ * that dtype and the file's shape at byte_offset 0. They convert on the way as via_convert does. The file's elements
+ * are src of a read and dst of a write. Numbers narrower in an array than in the file cross a link in the array's
+ * dtype, others in the file's. `options` may be NULL, and has been read on return; scale_axis is one of the file's.
+ * byte_order is that of the file's elements, for windows of raw files: the header of a .npy file states it. A file that
+ * converts already is converted again from its own elements; their byte order stays. The caller owns the result, which
+ * holds the file. It has no windows or mappings. A transfer of a device needs the library's kernels, unless its
+ * elements are adjacent.
  *
- * Checks reads now, and writes too if the mode allows them: one of both must be possible. The other fails when it is
- * called, before anything is touched.
+ * Checks reads now, and writes too if the mode allows them: at least one of them must be possible. The other fails when
+ * it is called, before anything is touched.
  * Errors: as via_convert; VIA_ERROR_INVALID_ARGUMENT (also for a raw file, and for a byte_order that a .npy file
  * does not have), VIA_ERROR_UNSUPPORTED (as_bytes for a .npy file).
  */
@@ -1419,9 +1431,9 @@ VIA_CHECKED via_status via_file_info(via_file *file, via_file_properties *out_pr
 
 /**
  * Maps the file from byte_offset as an array in the file's order; nothing is read before it is accessed. For .npy,
- * dtype 0 and ndim 0 take all three from the header, at byte_offset 0. The array is read-only unless the mode says
- * otherwise, and with atomic_write. Copy-on-write arrays are writable; writes never reach the file. An atomic write
- * replaces the mapped file by another one: the array keeps the old content.
+ * dtype 0 and ndim 0 take all three from the header, at byte_offset 0. The array is read-only with VIA_MODE_READ or
+ * atomic_write. Copy-on-write arrays are writable; writes never reach the file. An atomic write replaces the mapped
+ * file by another one: the array keeps the old content.
  *
  * Accessing an array of a file that was truncated meanwhile kills the process (SIGBUS); via_file_read reports it
  * instead. Writing to a hole of a file on a full disk does the same; via_file_write reports it instead. For a writable
@@ -1501,8 +1513,8 @@ VIA_CHECKED via_status via_load(const char *path, via_memory *memory, const via_
 
 /*
  * An archive lists the tensors of one or more files: named arrays in row-major order, or column-major as a .npy file
- * may have them. A tensor has a number from 0 on. Tensors of a file are numbered in the order of their bytes, and files
- * in the order of their names. The content of a file says its format:
+ * may have them. Tensors are numbered from 0: those of a file in the order of their bytes, and files in the order of
+ * their names. The content of a file says its format:
  * - safetensors;
  * - .npz, with stored entries only; names are those of the entries without ".npy", and checksums are not compared;
  * - GGUF 2 and 3, little-endian; shapes are row-major (the innermost extent last), quantised blocks are VIA_UINT8 with
@@ -1546,13 +1558,13 @@ VIA_API int64_t via_archive_size(via_archive *archive);
 /** Returns the number of bytes of a buffer. */
 VIA_API int64_t via_archive_nbytes(via_archive *archive);
 
-/** Returns the name of a tensor, borrowed from the archive; NULL for a number that is none's. */
+/** Returns the name of a tensor, borrowed from the archive; NULL if the number is out of range. */
 VIA_API const char *via_archive_name(via_archive *archive, int64_t number);
 
 /**
  * Returns the name of a tensor's type in its format, such as "BF16", or "Q4_K" for GGUF's quantised blocks, which are
- * arrays of VIA_UINT8. Of a .npy file it is the name of the dtype. Borrowed from the archive; NULL for a number that is
- * none's.
+ * arrays of VIA_UINT8. Of an entry of a .npz file it is the name of the dtype. Borrowed from the archive; NULL if the
+ * number is out of range.
  */
 VIA_API const char *via_archive_type_name(via_archive *archive, int64_t number);
 
@@ -1581,20 +1593,20 @@ VIA_CHECKED via_status via_archive_select(via_archive *archive, int32_t count, c
                                           via_archive **out_archive);
 
 /**
- * Reduces a tensor to `count` indices of an axis, from `start` on: the rows or columns of one rank. Shape, window and
- * bytes are those of the part from now on, and a read reads it alone; a further slice takes its indices. A negative
- * axis counts from the end. Changes this archive only: slice a selection to keep the whole. As for via_archive_add,
- * nothing else may use the archive meanwhile. On failure it is unchanged. Errors: VIA_ERROR_INDEX;
+ * Reduces a tensor to `count` indices of an axis, from `start` on: the rows or columns of one process. Shape, window
+ * and bytes are those of the part from now on. A read reads only that part; a further slice takes its indices. A
+ * negative axis counts from the end. Changes this archive only: slice a selection to keep the whole. As for
+ * via_archive_add, nothing else may use the archive meanwhile. On failure it is unchanged. Errors: VIA_ERROR_INDEX;
  * VIA_ERROR_UNSUPPORTED for packed elements, and for a cut through the blocks of a quantised tensor.
  */
 VIA_CHECKED via_status via_archive_slice(via_archive *archive, int64_t number, int32_t axis, int64_t start,
                                          int64_t count);
 
 /**
- * Reads a tensor as another dtype from now on: window, bytes and views have that dtype, and a read converts on the
- * way as via_convert does. Number -1 means all tensors of floats. The tensor's own dtype restores it. `options` may
- * be NULL; scale and offset must be 0, and byte_order 0 or this machine's. Elements cross a link in the narrower of
- * both dtypes, but for tensors below 1 MiB. Changes this archive only, and nothing else may use it meanwhile: see
+ * Reads a tensor as another dtype from now on: window, bytes and views have that dtype, and a read converts on the way
+ * as via_convert does. Number -1 means all tensors of floats. The tensor's own dtype restores it. `options` may be
+ * NULL; scale and offset must be 0, and byte_order 0 or this machine's. Elements cross a link in the narrower of both
+ * dtypes, except for tensors below 1 MiB. Changes this archive only, and nothing else may use it meanwhile: see
  * via_archive_slice. On failure it is unchanged. Errors: as via_convert; VIA_ERROR_INDEX; VIA_ERROR_UNSUPPORTED for
  * elements narrower than a byte.
  */

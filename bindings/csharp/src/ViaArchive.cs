@@ -62,7 +62,7 @@ namespace Viaduct
             }
         }
 
-        /// <summary>Returns the name of a tensor, or null for a number that is none's.</summary>
+        /// <summary>Returns the name of a tensor, or null if the number is out of range.</summary>
         public string Name(long number)
         {
             IntPtr name = Native.via_archive_name(this, number);
@@ -72,7 +72,7 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// Returns the name of a tensor's type in its format, such as BF16 or Q4_K, or null for a number that is none's.
+        /// Returns the name of a tensor's type in its format, such as BF16 or Q4_K, or null if the number is out of range.
         /// </summary>
         public string TypeName(long number)
         {
@@ -111,7 +111,7 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// Reduces a tensor to some indices of an axis: the rows or columns of one rank. Nothing else may use the archive
+        /// Reduces a tensor to some indices of an axis: the rows or columns of one process. Nothing else may use the archive
         /// meanwhile; slice a selection to keep the whole.
         /// </summary>
         public void Slice(long number, int axis, long start, long count)

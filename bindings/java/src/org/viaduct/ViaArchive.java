@@ -40,7 +40,7 @@ public final class ViaArchive extends Resource {
         return Calls.get(this, Native::via_archive_nbytes);
     }
 
-    /** Returns the name of a tensor, or null for a number that is none's. */
+    /** Returns the name of a tensor, or null if the number is out of range. */
     public String name(long number) {
         return Calls.object(this, archive -> {
             byte[] name = Native.via_archive_name(archive, number);
@@ -48,7 +48,7 @@ public final class ViaArchive extends Resource {
         });
     }
 
-    /** Returns the name of a tensor's type in its format, such as BF16 or Q4_K, or null for a number that is none's. */
+    /** Returns the name of a tensor's type in its format, such as BF16 or Q4_K, or null if the number is out of range. */
     public String typeName(long number) {
         return Calls.object(this, archive -> {
             byte[] name = Native.via_archive_type_name(archive, number);
@@ -78,7 +78,7 @@ public final class ViaArchive extends Resource {
     }
 
     /**
-     * Reduces a tensor to some indices of an axis: the rows or columns of one rank. Nothing else may use the archive
+     * Reduces a tensor to some indices of an axis: the rows or columns of one process. Nothing else may use the archive
      * meanwhile; slice a selection to keep the whole.
      */
     public void slice(long number, int axis, long start, long count) {

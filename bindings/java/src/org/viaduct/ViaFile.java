@@ -102,8 +102,8 @@ public final class ViaFile extends Resource {
 
     /**
      * Maps a .npy file as the array that its header reports, or a window; nothing is read until it is touched. The array
-     * outlives this object. It is read-only unless the mode says otherwise. Touching it when the file has been cut
-     * short ends the process, where {@link #read} fails.
+     * outlives this object. It is read-only if the file was opened for reading, or with atomic writes. Touching it when
+     * the file has been cut short ends the process, where {@link #read} fails.
      */
     public ViaArray map() {
         return map(0, new DType(0));
