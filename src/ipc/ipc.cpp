@@ -114,7 +114,7 @@ Status find_memory(const Ticket &ticket, Memory *out_memory) {
     return on_device ? open_on_device(ticket, out_memory) : open_on_host(ticket, out_memory);
 }
 
-// Checks that every byte of the array is inside the memory, whoever wrote the ticket.
+// Checks that every byte of the array is inside the memory, whoever wrote the description.
 Status check_inside(via_array *array, const Ticket &ticket, const Memory &memory) {
     const ByteSpan span = byte_span(array);
     int64_t low = 0;

@@ -17,7 +17,7 @@
 
 namespace via {
 
-// Stores the length of the ticket, and writes the ticket if it fits the capacity. Waits until the array is ready.
+// Stores the length of the description, and writes its bytes if they fit the capacity. Waits until the array is ready.
 // Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_IO, VIA_ERROR_OUT_OF_MEMORY, those of the driver and of the array's work.
 VIA_NODISCARD Status export_ticket(via_array *array, int64_t capacity, void *bytes, int64_t *out_length);
 

@@ -1,4 +1,4 @@
-// The ticket of an array for another process. Has native byte order, since it never leaves the host.
+// Describes an array for another process: a ticket. Has native byte order, since it never leaves the host.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Ticket {
 // Fills all fields but those of the memory.
 void describe_array(via_array *array, Ticket *out_ticket);
 
-// Stores the length, and writes the ticket if it fits the capacity.
+// Stores the length, and writes the bytes if they fit the capacity.
 void write_ticket(Ticket *ticket, int64_t capacity, void *bytes, int64_t *out_length);
 
 // Reads untrusted bytes. Checks ndim, lengths and flags, and nothing else.

@@ -30,6 +30,9 @@ WORDS = {
     r"(?i)(?<![a-z])residency(?![a-z])": "page cache",
     r"(?i)(?<![a-z])(unsaid|unheard)(?![a-z])": "quiet: an error that is not reported",
     r"(?i)(?<![a-z])dearer(?![a-z])": "costs more",
+    r"(?i)(?<![a-z])turned(?![a-z])(?! (around|off)|_around)": "transposed",
+    r"(?i)\bexpected (memory|elements|rows) apart\b": "separate memory, elements without overlap, separate rows",
+    r"(?i)\bthe ticket\b": "the description of a shared array",
     r"(?i)\bso to say\b": "nothing: say it plainly",
     r"(?i)\bevery so manyth\b": "every n-th",
     r"\b(EventMark|JoinedMark|Moment|StreamUse|own_stream|outlast\w*|leave_marks|Disposal|QuickMutex|HandedOver|bury|"
@@ -41,8 +44,8 @@ WORDS = {
     "names of the map: kernels, routes, structs",
 }
 
-# Files that may use an old word: the page that explains it, and comments that are still to follow.
-ALLOWED = {"pinned": {"docs/guide/glossary.md", "src/archive/archive_save.cpp", "src/file/move_range.cpp"}}
+# Files that may use an old word: the page that explains it.
+ALLOWED = {"pinned": {"docs/guide/glossary.md"}}
 FOLDERS = ["bindings", "docs", "include", "src", "tests", "pkgconfig"]
 TEXTS = {
     ".c",

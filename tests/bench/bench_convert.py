@@ -214,9 +214,11 @@ def frame_rows(nbytes: int) -> list[Row]:
     frames = source_of("uint8", nbytes // (224 * 224 * 3) * 224 * 224 * 3).reshape(-1, 224, 224, 3)
     mean, std = numpy.array([123.7, 116.3, 103.5], numpy.float32), numpy.array([58.4, 57.1, 57.4], numpy.float32)
     scale, offset = 1 / std, -mean / std
-    turned = frames.transpose(0, 3, 1, 2)
-    planes = via.empty(turned.shape, "float16", device="cuda:0")
-    calls: dict[str, Call] = {"viaduct": lambda: via.convert(planes, turned, scale=scale, offset=offset, scale_axis=1)}
+    transposed = frames.transpose(0, 3, 1, 2)
+    planes = via.empty(transposed.shape, "float16", device="cuda:0")
+    calls: dict[str, Call] = {
+        "viaduct": lambda: via.convert(planes, transposed, scale=scale, offset=offset, scale_axis=1)
+    }
     if torch is not None:
         of = torch.from_numpy(frames)
         by, plus = (torch.from_numpy(each).cuda().view(1, 3, 1, 1) for each in (scale, offset))

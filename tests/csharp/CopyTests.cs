@@ -301,18 +301,18 @@ namespace Viaduct.Tests
         {
             var reports = new Reports();
             using (ViaArray source = ViaArray.Empty(DType.Float64, 30, 1000, 1000))
-            using (ViaArray turned = source.Permute(2, 0, 1))
+            using (ViaArray transposed = source.Permute(2, 0, 1))
             using (ViaArray target = ViaArray.Empty(DType.Float64, 1000, 30, 1000))
             {
                 source.Clear();
-                using (CopyTask copy = turned.SubmitCopyTo(target))
+                using (CopyTask copy = transposed.SubmitCopyTo(target))
                 {
                     Assert.That(copy.AsTask(CancellationToken.None, reports).Wait(20000), Is.True);
                 }
                 Assert.That(reports.Bytes, Is.Ordered);
                 Assert.That(reports.Bytes[reports.Bytes.Count - 1], Is.EqualTo(target.NBytes));
                 reports.Bytes.Clear();
-                Assert.That(turned.CopyToAsync(target, progress: reports).Wait(20000), Is.True);
+                Assert.That(transposed.CopyToAsync(target, progress: reports).Wait(20000), Is.True);
                 Assert.That(reports.Bytes[reports.Bytes.Count - 1], Is.EqualTo(target.NBytes));
             }
         }

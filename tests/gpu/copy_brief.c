@@ -68,7 +68,7 @@ static void a_copy_that_the_host_ends_waits_once(void **state) {
     steer();
     make_some();
     for (place to = PAGEABLE; to <= PINNED; ++to) {
-        strided_pair both = new_turned_pair(to, DEVICE, 60, 50, 4);
+        strided_pair both = new_transposed_pair(to, DEVICE, 60, 50, 4);
         assert_explained(both.dst.array, both.src.array, "scattered by the host");
         const int64_t waits = fake(fake_call_count)("cuStreamSynchronize");
         fake(fake_fail_at)("cuStreamWriteValue32", -1, CUDA_ERROR_NOT_SUPPORTED);

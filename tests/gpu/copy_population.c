@@ -120,7 +120,7 @@ static void threads_copy_in_all_directions_at_once(void **state) {
     copier threads[8];
     for (int32_t i = 0; i < LENGTH(threads); ++i) {
         const place *where = sides[i % LENGTH(sides)];
-        threads[i].both = new_turned_pair(where[0], where[1], 500 + 10 * i, 300, 4);
+        threads[i].both = new_transposed_pair(where[0], where[1], 500 + 10 * i, 300, 4);
         threads[i].expected = expect_copy(&threads[i].both.of, &threads[i].both.dst, &threads[i].both.src);
     }
     for (int32_t i = 0; i < LENGTH(threads); ++i) {
@@ -142,8 +142,8 @@ static void lose_the_devices(place to, place from) {
     ok(via_cuda_warmup(0));
     ok(via_cuda_warmup(1));
     via_stream *stream = wrap_native(new_stream(), 0);
-    strided_pair both = new_turned_pair(to, from, 700, 900, 4);
-    strided_pair here = new_turned_pair(PAGEABLE, PAGEABLE, 70, 90, 4);
+    strided_pair both = new_transposed_pair(to, from, 700, 900, 4);
+    strided_pair here = new_transposed_pair(PAGEABLE, PAGEABLE, 70, 90, 4);
     ok(via_copy(both.dst.array, both.src.array));
     fake(fake_poison_at)(getenv("VIADUCT_TEST_LOST_AT"), 1, CUDA_ERROR_ILLEGAL_ADDRESS);
     via_status status = via_copy_async(both.dst.array, both.src.array, stream);

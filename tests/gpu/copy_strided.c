@@ -66,7 +66,7 @@ static void a_transpose_of_any_element_size_equals_a_naive_one(void **state) {
     for (int32_t i = 0; i < LENGTH(items); ++i) {
         for (int32_t k = 0; k < LENGTH(extents); ++k) {
             strided_pair both =
-                new_turned_pair(DEVICE, DEVICE, extents[k], extents[(k + i) % LENGTH(extents)], items[i]);
+                new_transposed_pair(DEVICE, DEVICE, extents[k], extents[(k + i) % LENGTH(extents)], items[i]);
             check_pair(&both, 1, native);
             end_strided_pair(&both);
         }
@@ -137,7 +137,7 @@ static void a_copy_of_many_axes_equals_a_naive_one(void **state) {
 static void a_strided_copy_comes_in_the_order_of_its_stream(void **state) {
     (void)state;
     ok(via_cuda_warmup(0));
-    strided_pair both = new_turned_pair(DEVICE, DEVICE, 60, 50, 4);
+    strided_pair both = new_transposed_pair(DEVICE, DEVICE, 60, 50, 4);
     CUstream native = new_stream();
     via_stream *stream = wrap_native(native, 0);
     write_block(&both.src.memory, 7);
@@ -159,7 +159,7 @@ static void a_strided_copy_comes_in_the_order_of_its_stream(void **state) {
 static void a_strided_copy_marks_its_arrays(void **state) {
     (void)state;
     ok(via_cuda_warmup(0));
-    strided_pair both = new_turned_pair(DEVICE, DEVICE, 60, 50, 4);
+    strided_pair both = new_transposed_pair(DEVICE, DEVICE, 60, 50, 4);
     strided later = new_strided(PINNED, &both.of, &both.dst.at, 0);
     CUstream first = new_stream(), second = new_stream();
     char *expected = expect_copy(&both.of, &both.dst, &both.src);
@@ -178,7 +178,7 @@ static void a_strided_copy_marks_its_arrays(void **state) {
 static void a_graph_turns_what_is_there_when_it_is_launched(void **state) {
     (void)state;
     ok(via_cuda_warmup(0));
-    strided_pair both = new_turned_pair(DEVICE, PINNED, 40, 70, 2);
+    strided_pair both = new_transposed_pair(DEVICE, PINNED, 40, 70, 2);
     CUstream native = new_stream();
     begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
     ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
@@ -204,7 +204,7 @@ static void a_graph_turns_what_is_there_when_it_is_launched(void **state) {
 static void memory_of_another_context_than_the_streams_is_copied(void **state) {
     (void)state;
     CUcontext mine = NULL;
-    strided_pair both = new_turned_pair(DEVICE, DEVICE, 60, 50, 4);
+    strided_pair both = new_transposed_pair(DEVICE, DEVICE, 60, 50, 4);
     cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
     CUstream native = new_stream();
     for (int32_t way = 0; way < LENGTH(ways) - 1; ++way) {
@@ -220,14 +220,14 @@ static void memory_of_another_context_than_the_streams_is_copied(void **state) {
 }
 
 /* Kernels of that context turn what the library's streams bring: on the device, and not across the link. */
-static void staged_copies_of_memory_of_the_applications_own_context_are_turned_on_the_device(void **state) {
+static void staged_copies_of_memory_of_the_applications_own_context_are_transposed_on_the_device(void **state) {
     (void)state;
     static const place sides[][2] = {{DEVICE, PAGEABLE}, {PAGEABLE, DEVICE}};
     CUcontext mine = NULL;
     cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
     for (int32_t i = 0; i < LENGTH(sides); ++i) {
         const char *crossing = i == 0 ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync";
-        strided_pair both = new_turned_pair(sides[i][0], sides[i][1], 1500, 1400, 4);
+        strided_pair both = new_transposed_pair(sides[i][0], sides[i][1], 1500, 1400, 4);
         for (unsigned round = 0; round < 3; ++round) {
             write_block(&both.src.memory, round + 20);
             char *expected = expect_copy(&both.of, &both.dst, &both.src);
@@ -278,7 +278,7 @@ static void copy_at_once(void) {
     strided_pair pairs[threads];
     char *expected[threads];
     for (int32_t i = 0; i < threads; ++i) {
-        pairs[i] = new_turned_pair(DEVICE, DEVICE, 60 + i, 50, 4);
+        pairs[i] = new_transposed_pair(DEVICE, DEVICE, 60 + i, 50, 4);
         expected[i] = expect_copy(&pairs[i].of, &pairs[i].dst, &pairs[i].src);
     }
     for (int32_t i = 0; i < threads; ++i) {
@@ -389,7 +389,7 @@ static void begin_apart(void) { cu_ok(cu(cuCtxSetCurrent)(primary(0))); }
 
 static void capture_with_nothing_loaded(void) {
     begin_apart();
-    strided_pair both = new_turned_pair(DEVICE, DEVICE, 60, 50, 4);
+    strided_pair both = new_transposed_pair(DEVICE, DEVICE, 60, 50, 4);
     char *before = bytes_of(&both.dst);
     CUstream native = new_stream();
     via_stream *stream = wrap_native(native, 0);
@@ -415,7 +415,7 @@ static void kernels_are_not_loaded_while_the_stream_is_captured(void **state) {
 static void a_stream_of_another_device_is_refused(void **state) {
     (void)state;
     need_two_devices();
-    strided_pair both = new_turned_pair(DEVICE, DEVICE, 6, 5, 4);
+    strided_pair both = new_transposed_pair(DEVICE, DEVICE, 6, 5, 4);
     via_stream *stream = wrap_native(new_stream_on(1), 1);
     refused(VIA_ERROR_DEVICE, "stream is of device 1|device 0", via_copy_async(both.dst.array, both.src.array, stream));
     refused(VIA_ERROR_DEVICE, "copy 0 of 1|stream is of device 1",
@@ -428,7 +428,7 @@ static void expect_no_kernels(const char *why) {
     begin_apart();
     ok(via_cuda_warmup(0));
     assert_string_equal(via_last_error(), "");
-    strided_pair both = new_turned_pair(DEVICE, DEVICE, 6, 5, 4);
+    strided_pair both = new_transposed_pair(DEVICE, DEVICE, 6, 5, 4);
     pair dense = new_pair(DEVICE, DEVICE, 100);
     refused(VIA_ERROR_UNSUPPORTED, why, via_copy(both.dst.array, both.src.array));
     refused(VIA_ERROR_UNSUPPORTED, why, via_copy_async(both.dst.array, both.src.array, NULL));
@@ -473,7 +473,7 @@ static void the_device_says_that_it_has_kernels(void **state) {
 
 static void the_plan_names_kernel_and_loops(void **state) {
     (void)state;
-    strided_pair both = new_turned_pair(DEVICE, DEVICE, 60, 50, 4);
+    strided_pair both = new_transposed_pair(DEVICE, DEVICE, 60, 50, 4);
     assert_explained(both.dst.array, both.src.array, "kernel, device to device|loops: 50|60|bytes: 12000");
     end_strided_pair(&both);
 }
@@ -489,7 +489,7 @@ int main(void) {
         GPU_TEST(a_strided_copy_marks_its_arrays),
         GPU_TEST(a_graph_turns_what_is_there_when_it_is_launched),
         GPU_TEST(memory_of_another_context_than_the_streams_is_copied),
-        GPU_TEST(staged_copies_of_memory_of_the_applications_own_context_are_turned_on_the_device),
+        GPU_TEST(staged_copies_of_memory_of_the_applications_own_context_are_transposed_on_the_device),
         GPU_TEST(memory_of_two_contexts_is_refused),
         GPU_TEST(threads_that_need_the_kernels_at_once_all_get_them),
         GPU_TEST(copies_past_four_gigabytes_reach_every_byte),

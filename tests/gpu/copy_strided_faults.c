@@ -36,7 +36,7 @@ static void finish_devices(CUstream native) {
 
 /* 1 if a call was made to fail. */
 static int fail_at(int64_t n, place to, place from, int64_t rows, int64_t columns, attempt_function function) {
-    strided_pair both = new_turned_pair(to, from, rows, columns, 4);
+    strided_pair both = new_transposed_pair(to, from, rows, columns, 4);
     CUstream native = new_stream();
     via_stream *stream = wrap_native(native, 0);
     const int64_t before = fake(fake_faults_injected)();
@@ -61,7 +61,7 @@ static void fail_at_every_call(place to, place from, int64_t rows, int64_t colum
         assert_int_in_range(++n, 1, 600);
     }
     assert_true(n > 1);
-    strided_pair again = new_turned_pair(to, from, rows, columns, 4);
+    strided_pair again = new_transposed_pair(to, from, rows, columns, 4);
     char *expected = expect_copy(&again.of, &again.dst, &again.src);
     ok(via_copy(again.dst.array, again.src.array));
     assert_true(holds_bytes(&again.dst, expected));

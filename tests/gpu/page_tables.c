@@ -61,11 +61,11 @@ static void a_random_strided_copy_equals_a_naive_one(void **state) {
     }
 }
 
-static void check_turned_apart(void) {
+static void check_transposed_apart(void) {
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     CUstream native = new_stream();
     for (int32_t i = 0; i < LENGTH(reached) * most_ways; ++i) {
-        strided_pair both = new_turned_pair(reached[i % 2][0], reached[i % 2][1], 700, 900, 8);
+        strided_pair both = new_transposed_pair(reached[i % 2][0], reached[i % 2][1], 700, 900, 8);
         assert_explained(both.dst.array, both.src.array, words);
         check_pair(&both, i / 2, native);
         end_strided_pair(&both);
@@ -75,13 +75,13 @@ static void check_turned_apart(void) {
 
 static void large_transposes_are_not_staged(void **state) {
     (void)state;
-    APART(check_turned_apart);
+    APART(check_transposed_apart);
 }
 
 static void pageable_memory_is_left_alone_once_a_call_has_returned(void **state) {
     (void)state;
     CUstream native = new_stream();
-    strided_pair both = new_turned_pair(DEVICE, PAGEABLE, 300, 400, 4);
+    strided_pair both = new_transposed_pair(DEVICE, PAGEABLE, 300, 400, 4);
     char *expected = expect_copy(&both.of, &both.dst, &both.src);
     ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
     memset(both.src.memory.memory, 0, (size_t)both.src.memory.count);

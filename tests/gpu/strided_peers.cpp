@@ -188,9 +188,10 @@ void what_cannot_be_opened_goes_through_the_host(void **) {
     }
 }
 
-// The side that has whole rows leaves them to the link; what has none is turned within the source's memory, and pulled.
+// The side that has whole rows leaves them to the link; what has none is transposed within the source's memory, and
+// pulled.
 void rows_are_left_to_the_link(void **) {
-    const StridedSample turned = matrix_sample(false, 4, 3000, 4000, 4, 12000);
+    const StridedSample transposed = matrix_sample(false, 4, 3000, 4000, 4, 12000);
     const StridedSample gaps_in_src = matrix_sample(false, 4, 3000, 4000, 32000, 8);
     const StridedSample gaps_in_dst = matrix_sample(true, 4, 3000, 4000, 32000, 8);
     const auto plan_of = [](const StridedSample &layout, const PeerReach &reach, int32_t device_id) {
@@ -203,11 +204,11 @@ void rows_are_left_to_the_link(void **) {
         assert_true(scattered.route == PeerRoute::Pull || (scattered.unpacks && !scattered.src_kernel));
         const PeerPlan packed = plan_of(gaps_in_src, kScratchReached, device_id);
         assert_true(packed.direct && packed.src_kernel && !packed.dst_kernel && packed.unpacks);
-        const PeerPlan pulled = plan_of(turned, kScratchReached, device_id);
+        const PeerPlan pulled = plan_of(transposed, kScratchReached, device_id);
         assert_true(pulled.direct && pulled.pulled && pulled.src_kernel && !pulled.dst_kernel);
     }
-    assert_true(!plan_of(turned, kNothingReached, 0).src_kernel && plan_of(turned, kNothingReached, 0).unpacks);
-    assert_true(plan_of(turned, kNothingReached, 1).src_kernel && !plan_of(turned, kNothingReached, 1).unpacks);
+    assert_true(!plan_of(transposed, kNothingReached, 0).src_kernel && plan_of(transposed, kNothingReached, 0).unpacks);
+    assert_true(plan_of(transposed, kNothingReached, 1).src_kernel && !plan_of(transposed, kNothingReached, 1).unpacks);
     for (const int32_t device_id : {0, 1}) {
         const PeerPlan in = plan_of(gaps_in_src, kNothingReached, device_id);
         const PeerPlan out = plan_of(gaps_in_dst, kNothingReached, device_id);
@@ -247,10 +248,10 @@ void pieces_fit_their_buffers(void **) {
     Random random(24);
     reset_devices();  // whose pools keep nothing then that a piece could run into
     const int64_t before = fake(fake_bytes_through_host)();
-    const StridedSample turned = matrix_sample(false, 4, 161, 20885, 4, 644);
+    const StridedSample transposed = matrix_sample(false, 4, 161, 20885, 4, 644);
     const StridedSample wide = matrix_sample(false, 4, 3, 1000000, 4, 12);
     constexpr int64_t kMost = int64_t{64} << 20;
-    for (const StridedSample &layout : {turned, wide}) {
+    for (const StridedSample &layout : {transposed, wide}) {
         for (const Route &route : {by_pieces(Major::Src, false, kMost), by_pieces(Major::Dst, false, kMost),
                                    by_pieces(Major::Dst, true, kMost)}) {
             check(layout, kDevice, kOtherDevice, route, &random);
@@ -320,9 +321,9 @@ void any_failing_call_between_devices_is_reported_and_leaves_nothing_behind(void
         axis.src_step *= 2;
     }
     both.src_bytes *= 2;
-    const StridedSample turned = matrix_sample(false, 4, 20, 30, 4, 80);
+    const StridedSample transposed = matrix_sample(false, 4, 20, 30, 4, 80);
     for (const int32_t device_id : {0, 1}) {
-        fail_every_call(turned, kDevice, kOtherDevice, by_pieces(Major::Dst, true, 900), device_id);
+        fail_every_call(transposed, kDevice, kOtherDevice, by_pieces(Major::Dst, true, 900), device_id);
         fail_every_call(both, kDevice, kOtherDevice, by_peers(kNothingReached, 900), device_id);
         fail_every_call(both, kDevice, kOtherDevice, by_peers(kScratchReached, 900), device_id);
     }

@@ -175,8 +175,8 @@ static inline strided_pair new_strided_pair(place to, place from, const shape *o
     return made;
 }
 
-/* Turned: element (i, j) of dst is (i, j) of src, whose columns are adjacent. */
-static inline strided_pair new_turned_pair(place to, place from, int64_t rows, int64_t columns, int64_t item) {
+/* Transposed: element (i, j) of dst is (i, j) of src, whose columns are adjacent. */
+static inline strided_pair new_transposed_pair(place to, place from, int64_t rows, int64_t columns, int64_t item) {
     const shape of = {2, item, {rows, columns}};
     const layout dst = dense_layout(&of, NULL);
     const layout src = dense_layout(&of, AXES(1, 0));

@@ -20,7 +20,7 @@ def content(a: via.Array) -> bytes:
 
 
 def made(shape: tuple[int, ...], dtype: str, place: str, layout: int) -> via.Array:
-    """A new array: adjacent, turned, or with gaps."""
+    """A new array: adjacent, transposed, or with gaps."""
     where = {"memory": "pinned"} if place == "pinned" else {"device": place}
     if layout == 1:
         return via.empty(shape[::-1], dtype, **where).transpose(tuple(range(len(shape)))[::-1])

@@ -56,12 +56,12 @@ public class Segments {
         MemorySegment floats = arena.allocate(24, 8);
         floats.setAtIndex(ValueLayout.JAVA_FLOAT, 1, 7);
         try (ViaArray wrapped = ViaArray.wrap(floats, DType.FLOAT32, 2, 3);
-                ViaArray turned = ViaArray.empty(DType.FLOAT32, 3, 2)) {
-            Viaduct.copy(turned, wrapped.transpose());
+                ViaArray transposed = ViaArray.empty(DType.FLOAT32, 3, 2)) {
+            Viaduct.copy(transposed, wrapped.transpose());
             System.out.println(wrapped.owner() == floats);
             System.out.println(wrapped.asReadOnly().segment().isReadOnly());
             refused(NeedsCopyException.class, () -> wrapped.transpose().segment(arena));
-            return turned.segment(arena);
+            return transposed.segment(arena);
         }
     }
 

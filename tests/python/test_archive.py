@@ -211,7 +211,7 @@ def anywhere() -> dict[str, Any]:
     found: dict[str, Any] = {name: draw.integers(0, 2, (5, 7)).astype(name) for name in [*names, "float64"]}
     found["complex"] = np.ones((2, 2), np.complex64)
     found["every second"] = np.arange(4000, dtype=np.int32)[::2]
-    found["turned"] = draw.random((700, 900)).T
+    found["transposed"] = draw.random((700, 900)).T
     found["large"] = draw.random((900, 1000))
     found["backwards"] = np.arange(9)[::-1]
     return found | {"none": np.zeros((3, 0)), "one": np.array(3.5), 'name\n\u00e9"': np.arange(3)}
@@ -314,7 +314,7 @@ def test_arrays_of_a_device_are_saved(tmp_path: Path) -> None:
         pytest.skip("no CUDA device")
     arrays = anywhere()
     there = {name: via.asarray(value).copy("cuda:0") for name, value in arrays.items() if name != "backwards"}
-    there["turned"] = via.asarray(arrays["turned"].T).copy("cuda:0").T
+    there["transposed"] = via.asarray(arrays["transposed"].T).copy("cuda:0").T
     via.save(tmp_path / "m.safetensors", there, durable=True)
     via.save(tmp_path / "shards.safetensors", there, shard_bytes=1 << 20)
     del arrays["backwards"]

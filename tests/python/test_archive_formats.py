@@ -24,7 +24,7 @@ def numpy_arrays() -> dict[str, Any]:
     """Arrays of every layout and dtype that NumPy writes."""
     draw = np.random.default_rng(2)
     found: dict[str, Any] = {f"{name}": draw.integers(0, 2, (3, 5)).astype(name) for name in ("bool", "int8", "uint64")}
-    found["turned"] = np.asfortranarray(draw.random((70, 90)))
+    found["transposed"] = np.asfortranarray(draw.random((70, 90)))
     found["deep"] = np.asfortranarray(draw.random((3, 1, 4, 5)).astype(np.float16))
     found["large"] = draw.random((700, 300))
     found |= {
@@ -78,19 +78,19 @@ def test_what_numpy_saves_is_loaded(tmp_path: Path, device: str, page_cache: Any
     np.savez(tmp_path / "a.npz", **arrays)
     assert_same(via.load(tmp_path / "a.npz", device, page_cache=page_cache), arrays)
     archive = via.Archive(tmp_path / "a.npz")
-    assert archive.type_name("turned") == "float64" and archive.metadata == {}
-    for name in ("turned", "deep", "one", "none", "large", "complex"):
+    assert archive.type_name("transposed") == "float64" and archive.metadata == {}
+    for name in ("transposed", "deep", "one", "none", "large", "complex"):
         window = archive[name]
         assert window.shape == arrays[name].shape
         assert np.array_equal(window.read().numpy(), arrays[name])
-    assert np.array_equal(archive["turned"][3:50:7, 2].read().numpy(), arrays["turned"][3:50:7, 2])
+    assert np.array_equal(archive["transposed"][3:50:7, 2].read().numpy(), arrays["transposed"][3:50:7, 2])
 
 
 def test_an_array_keeps_the_order_that_its_file_has(tmp_path: Path) -> None:
     arrays = numpy_arrays()
     np.savez(tmp_path / "a.npz", **arrays)
     found = via.load(tmp_path / "a.npz")
-    assert found["turned"].numpy().flags.f_contiguous and found["deep"].numpy().flags.f_contiguous
+    assert found["transposed"].numpy().flags.f_contiguous and found["deep"].numpy().flags.f_contiguous
     assert found["large"].numpy().flags.c_contiguous
 
 
@@ -98,14 +98,14 @@ def test_parts_of_npz_arrays_of_either_order_are_read_alone(tmp_path: Path) -> N
     arrays = numpy_arrays()
     np.savez(tmp_path / "a.npz", **arrays)
     archive = via.Archive(tmp_path / "a.npz")
-    for name in ("turned", "large"):
+    for name in ("transposed", "large"):
         archive.slice(name, 0, 10, 40)
         archive.slice(name, -1, 5, 30)
         arrays[name] = arrays[name][10:50, 5:35]
     archive.slice("deep", 2, 1, 2)
     arrays["deep"] = arrays["deep"][:, :, 1:3]
     assert_same(archive.load(), arrays)
-    assert np.array_equal(archive["turned"].read().numpy(), arrays["turned"])
+    assert np.array_equal(archive["transposed"].read().numpy(), arrays["transposed"])
     assert archive.nbytes < 200_000
 
 

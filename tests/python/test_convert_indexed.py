@@ -8,7 +8,7 @@ PAIRS = [("f8", "f4"), ("f2", "f4"), ("u1", "f4"), ("i8", "i4"), ("c16", "c8"), 
 
 
 def layouts(draw, shape, dtype):
-    """A new array of the shape: adjacent, turned, or with gaps, along some axes backwards."""
+    """A new array of the shape: adjacent, transposed, or with gaps, along some axes backwards."""
     kind = draw.integers(3)
     if kind == 0:
         return np.zeros(shape, dtype)

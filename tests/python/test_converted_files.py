@@ -219,7 +219,7 @@ def random_arrays(seed):
     draw = np.random.default_rng(seed)
     arrays = {f"t{i}": draw.random(tuple(draw.integers(0, 7, draw.integers(0, 4)))).astype("f4") for i in range(30)}
     return arrays | {
-        "turned": np.asfortranarray(draw.random((30, 20))),
+        "transposed": np.asfortranarray(draw.random((30, 20))),
         "n": np.arange(9),
         "same": np.ones(3, "f2"),
         "big": draw.random((700, 1001)).astype("f4"),
@@ -233,9 +233,9 @@ def test_tensors_of_floats_are_converted_while_an_archive_is_loaded(tmp_path, dt
     arrays = random_arrays(3)
     np.savez(tmp_path / "a.npz", **arrays)
     archive = via.Archive(tmp_path / "a.npz")
-    archive.slice("turned", 1, 3, 11)
+    archive.slice("transposed", 1, 3, 11)
     archive.slice("big", 1, 3, 900)
-    arrays["turned"], arrays["big"] = arrays["turned"][:, 3:14], arrays["big"][:, 3:903]
+    arrays["transposed"], arrays["big"] = arrays["transposed"][:, 3:14], arrays["big"][:, 3:903]
     found = archive.load(dtype=dtype)
     assert list(found) == list(archive)
     for name, value in arrays.items():

@@ -353,7 +353,7 @@ Loops split_channels(int64_t channels, int64_t item, int64_t taken) {
     return {item, {{kPixels, item, item * channels}, {taken, item * kPixels, item}}};
 }
 
-void two_to_four_channels_are_turned_in_registers(void **) {
+void two_to_four_channels_are_transposed_in_registers(void **) {
     assert_plan(join_channels(3, 1).plan_by(plan_channels), KernelRoute::Channels, Id::via_joined_1_3, 16);
     assert_plan(join_channels(2, 2).plan_by(plan_channels), KernelRoute::Channels, Id::via_joined_2_2, 16);
     assert_plan(join_channels(4, 4).plan_by(plan_channels), KernelRoute::Channels, Id::via_joined_4_4, 16);
@@ -372,7 +372,7 @@ void channels_that_are_left_out_are_read_and_dropped(void **) {
 }
 
 // From the last channel to the first in dst, too.
-void channels_in_the_opposite_order_are_turned_as_well(void **) {
+void channels_in_the_opposite_order_are_transposed_as_well(void **) {
     const KernelPlan plan = Loops(1, {{kPixels, 1, 3}, {3, kPixels, -1}}).plan_by(plan_channels);
     assert_plan(plan, KernelRoute::Channels, Id::via_split_1_3, 16);
     assert_int_equal(plan.params.channels.src, kSrc - 2);
@@ -389,7 +389,7 @@ void tiles_of_channels_begin_earlier_only_where_rows_of_dst_begin_anywhere(void 
 }
 
 // Rows of which a tile would have little to do are left to the others.
-void short_rows_of_channels_are_not_turned_in_registers(void **) {
+void short_rows_of_channels_are_not_transposed_in_registers(void **) {
     const Loops rows(1, {{3, 1, 400}, {400, 3, 1}, {5000, 1200, 1600}});
     assert_false(rows.plan().route == KernelRoute::Channels);
 }
@@ -538,11 +538,11 @@ int main() {
         cmocka_unit_test(boxes_are_chosen_by_what_they_store_to_another_device),
         cmocka_unit_test(threads_number_a_part_of_an_axis),
         cmocka_unit_test(threads_number_rows_that_fill_blocks_together),
-        cmocka_unit_test(two_to_four_channels_are_turned_in_registers),
+        cmocka_unit_test(two_to_four_channels_are_transposed_in_registers),
         cmocka_unit_test(channels_that_are_left_out_are_read_and_dropped),
-        cmocka_unit_test(channels_in_the_opposite_order_are_turned_as_well),
+        cmocka_unit_test(channels_in_the_opposite_order_are_transposed_as_well),
         cmocka_unit_test(tiles_of_channels_begin_earlier_only_where_rows_of_dst_begin_anywhere),
-        cmocka_unit_test(short_rows_of_channels_are_not_turned_in_registers),
+        cmocka_unit_test(short_rows_of_channels_are_not_transposed_in_registers),
         cmocka_unit_test(more_channels_and_records_have_boxes),
         cmocka_unit_test(small_boxes_that_follow_one_another_share_a_tile),
         cmocka_unit_test(more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do),

@@ -158,8 +158,8 @@ void workers_are_left_alone_for_a_little(void **) {
             const int64_t rows = (50 << 10) / item / 16;
             for (const int64_t gap : {0, 1, 50}) {
                 const Matrix padded(to_device, item, rows, 16, (16 + gap) * item, item);
-                const Matrix turned(to_device, item, rows, 16, item, (rows + gap) * item);
-                assert_true(padded.route(kPageable) != "staged" && turned.route(kPageable) != "staged");
+                const Matrix matrix(to_device, item, rows, 16, item, (rows + gap) * item);
+                assert_true(padded.route(kPageable) != "staged" && matrix.route(kPageable) != "staged");
             }
         }
     }
@@ -221,12 +221,12 @@ void many_short_rows_of_the_device_are_left_to_a_kernel(void **) {
 }
 
 // The host touches nothing but adjacent bytes, and has no buffer.
-void what_is_dense_on_the_host_is_turned_by_the_device(void **) {
+void what_is_dense_on_the_host_is_transposed_by_the_device(void **) {
     constexpr LinkMeans kPageable{.pinned = false, .host = true, .kernels = true, .scratch = true, .workers = 0};
     for (const bool to_device : {true, false}) {
-        const Matrix turned(to_device, 4, 300, 400, 4, 1200);
-        assert_route(turned, kPageable, "bounced by a kernel");
-        assert_true(std::get<BouncePlan>(turned.plan(kPageable)).order.adjacent_on_host);
+        const Matrix matrix(to_device, 4, 300, 400, 4, 1200);
+        assert_route(matrix, kPageable, "bounced by a kernel");
+        assert_true(std::get<BouncePlan>(matrix.plan(kPageable)).order.adjacent_on_host);
         const Matrix gaps(to_device, 4, 300, 400, 8, 2400);
         assert_false(std::get<BouncePlan>(gaps.plan(kPageable)).order.adjacent_on_host);
     }
@@ -236,8 +236,8 @@ void what_is_dense_on_the_host_is_turned_by_the_device(void **) {
 void workers_of_dense_memory_are_woken_for_what_they_save(void **) {
     for (const bool to_device : {true, false}) {
         const auto workers = [&](int64_t rows) {
-            const Matrix turned(to_device, 4, rows, 1024, 4, rows * 4);
-            return via::cuda::worth_waking(turned.transfer(), via::cuda::plan_staged(turned.transfer(), true), 64);
+            const Matrix matrix(to_device, 4, rows, 1024, 4, rows * 4);
+            return via::cuda::worth_waking(matrix.transfer(), via::cuda::plan_staged(matrix.transfer(), true), 64);
         };
         assert_int_equal(workers(64), 1);
         assert_int_in_range(workers(256), 2, 4);
@@ -323,7 +323,7 @@ int main() {
         cmocka_unit_test(workers_are_left_alone_for_a_little),
         cmocka_unit_test(a_kernel_places_what_would_take_many_calls),
         cmocka_unit_test(many_short_rows_of_the_device_are_left_to_a_kernel),
-        cmocka_unit_test(what_is_dense_on_the_host_is_turned_by_the_device),
+        cmocka_unit_test(what_is_dense_on_the_host_is_transposed_by_the_device),
         cmocka_unit_test(workers_of_dense_memory_are_woken_for_what_they_save),
         cmocka_unit_test(without_kernels_rows_are_left_and_say_how_many_calls_they_take),
         cmocka_unit_test(a_plan_is_reported_in_words),

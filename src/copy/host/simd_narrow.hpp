@@ -1,4 +1,4 @@
-// Blocks of a matrix with a side shorter than a lane, turned in registers: see simd.hpp.
+// Blocks of a matrix with a side shorter than a lane, transposed in registers: see simd.hpp.
 #pragma once
 
 #include "copy/host/simd_transpose.hpp"

@@ -1,4 +1,4 @@
-// Small blocks of a matrix, turned in registers: see simd.hpp.
+// Small blocks of a matrix, transposed in registers: see simd.hpp.
 #pragma once
 
 #include "copy/host/panels.hpp"
@@ -27,13 +27,13 @@ template <int64_t Bytes, typename T, int Rows>
     using V = typename VectorOf<T, Bytes>::Type;
     constexpr auto kIndices = std::make_integer_sequence<int, static_cast<int>(Bytes / int64_t{sizeof(T)})>();
     for (int step = 1; step < Rows; step *= 2) {
-        V turned[Rows];
+        V transposed[Rows];
         for (int i = 0; i < Rows / 2; ++i) {
-            turned[2 * i] = interleave<T, 0>(rows[i], rows[i + Rows / 2], kIndices);
-            turned[2 * i + 1] = interleave<T, 1>(rows[i], rows[i + Rows / 2], kIndices);
+            transposed[2 * i] = interleave<T, 0>(rows[i], rows[i + Rows / 2], kIndices);
+            transposed[2 * i + 1] = interleave<T, 1>(rows[i], rows[i + Rows / 2], kIndices);
         }
         for (int i = 0; i < Rows; ++i) {
-            rows[i] = turned[i];
+            rows[i] = transposed[i];
         }
     }
 }
@@ -111,7 +111,7 @@ constexpr auto kLanesOf = std::make_integer_sequence<int, static_cast<int>(Bytes
 // A lane of rows by `Bytes` of columns; what lies `ahead` of them in src is read ahead. Elements of a whole lane have
 // nothing to be transposed.
 template <int64_t Bytes, bool Ahead, typename T, typename At>
-[[gnu::always_inline]] inline void turn(const Block<T, At> block, int64_t ahead) {
+[[gnu::always_inline]] inline void transpose_lane_of_rows(const Block<T, At> block, int64_t ahead) {
     using Plain = typename VectorOf<char, Bytes>::Type;
     constexpr int kRows = kPerLane<T>;
     for (int i = 0; Ahead && i < kRows; ++i) {
@@ -138,14 +138,14 @@ template <int64_t Bytes, bool Ahead, typename T, typename At>
     constexpr int64_t kRows = kPerLane<T>;
     int64_t i = 0;
     for (; i + kRows <= block.row_count; i += kRows) {
-        turn<Bytes, Ahead>(block.from(i, 0), ahead);
+        transpose_lane_of_rows<Bytes, Ahead>(block.from(i, 0), ahead);
     }
     if (i < block.row_count) {
-        turn<Bytes, Ahead>(block.from(block.row_count - kRows, 0), ahead);
+        transpose_lane_of_rows<Bytes, Ahead>(block.from(block.row_count - kRows, 0), ahead);
     }
 }
 
-// A lane of columns or more, in vectors as wide as there are columns for; the last may be turned twice, too.
+// A lane of columns or more, in vectors as wide as there are columns for; the last may be transposed twice, too.
 template <bool Ahead, int64_t Bytes = kVector, typename T, typename At>
 inline void transpose_wide(const Block<T, At> block, int64_t ahead) {
     constexpr int64_t kColumns = Bytes / int64_t{sizeof(T)};

@@ -130,7 +130,7 @@ def cold_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def strided_rows(path: Path) -> list[dict[str, Any]]:
-    """What the file holds, turned on the way."""
+    """What the file holds, transposed on the way."""
     edge = 1 << ((NBYTES // 4).bit_length() // 2)
     count = NBYTES // 4 // edge
     file = via.open(path, dtype="float32", shape=(count, edge))

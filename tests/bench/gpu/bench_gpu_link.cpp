@@ -1,8 +1,8 @@
 // How fast strided copies between the host and a GPU are: rows of JSON, one a line, for bench.py.
 //
-// A square of floats, adjacent on the device, is turned on the host or has gaps there. GB/s count its bytes once. The
-// limit is one asynchronous driver copy of as many adjacent pinned bytes, timed in the same turns; next to it, where
-// one call can do the same, the driver's own copy of rows.
+// A square of floats, adjacent on the device, is transposed on the host or has gaps there. GB/s count its bytes once.
+// The limit is one asynchronous driver copy of as many adjacent pinned bytes, timed in the same turns; next to it,
+// where one call can do the same, the driver's own copy of rows.
 #include "bench_gpu.hpp"
 
 using namespace bench;

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 /** Copies of every kind between arrays of host memory. */
 class CopyTest {
-    private static final float[] TURNED = {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
+    private static final float[] TRANSPOSED = {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
 
     private static ViaArray room() {
         ViaArray made = ViaArray.empty(DType.FLOAT32, 4, 3);
@@ -32,7 +32,7 @@ class CopyTest {
         try (ViaArray dst = room();
                 ViaArray src = Samples.grid().transpose()) {
             Viaduct.copy(dst, src);
-            assertArrayEquals(TURNED, Samples.elements(dst));
+            assertArrayEquals(TRANSPOSED, Samples.elements(dst));
             assertTrue(Viaduct.explain(dst, src).startsWith("route: "));
         }
     }
@@ -46,7 +46,7 @@ class CopyTest {
             assertTrue(task.isDone());
             assertEquals(new Progress(48, 48), task.progress());
             task.cancel();
-            assertArrayEquals(TURNED, Samples.elements(dst));
+            assertArrayEquals(TRANSPOSED, Samples.elements(dst));
         }
     }
 
