@@ -488,9 +488,11 @@ namespace Viaduct.Tests
                 ViaBatch.Copy(new[] { first, second }, new[] { grid, grid });
                 Assert.That(second.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
                 Assert.Throws<ViaInvalidArgumentException>(() => ViaBatch.Copy(new[] { first }, new[] { grid, grid }));
+                Assert.Throws<ArgumentNullException>(
+                    () => ViaBatch.Copy(new[] { first, null }, new[] { grid, grid }));
                 Assert.That(
                     Assert.Throws<ArgumentNullException>(
-                        () => ViaBatch.Copy(new[] { first, null }, new[] { grid, grid })).Message,
+                        () => ViaBatch.Copy(new[] { first, null }, new[] { grid, grid }, ViaStream.Legacy)).Message,
                     Contains.Substring("destinations[1] is null; expected an array"));
             }
         }
