@@ -195,18 +195,13 @@ def run_one_sanitized(bundle: Bundle, tool: str, program: Path) -> tuple[int, st
     """The program's own exit status, the output and the seconds. Errors of the API are left out: the tests provoke
     them."""
     options = ["--tool", "memcheck", "--leak-check", "full", "--report-api-errors", "no", "--target-processes", "all"]
+    settings = {"VIADUCT_TEST_MEMCHECK": "1"}
+    if program.name in OPENING_POOLS:
+        settings["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
     start = time.monotonic()
     log = f"memcheck-{program.name}"
-    status, text = bundle.run([tool, *options, program], log, SANITIZED_SECONDS, **settings_under_tools(program.name))
+    status, text = bundle.run([tool, *options, program], log, SANITIZED_SECONDS, **settings)
     return status, text, time.monotonic() - start
-
-
-def settings_under_tools(program: str) -> dict[str, str]:
-    """What a program is told under any tool of compute-sanitizer."""
-    settings = {"VIADUCT_TEST_MEMCHECK": "1"}
-    if program in OPENING_POOLS:
-        settings["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
-    return settings
 
 
 def ring_bytes(bundle: Bundle, suite: Suite) -> int:
@@ -291,12 +286,10 @@ KERNEL_TOOLS = {
 KERNEL_PROGRAMS = (
     "gpu_batch_fused",
     "gpu_copy_strided",
-    "gpu_copy_population",
     "gpu_copy_strided_pinned",
     "gpu_batch_order",
     "gpu_copy_strided_order",
     "gpu_file",
-    "gpu_copy_fill",
     "gpu_stress",
     "gpu_batch",
 )
@@ -340,7 +333,7 @@ class KernelRuns:
         start = time.monotonic()
         seconds = max(1, min(KERNEL_SECONDS, int(self.end - start)))
         command = [tool, "--tool", kind.name, "--target-processes", "all", program]
-        settings = {**settings_under_tools(program.name), "VIADUCT_TEST_KERNEL_TOOL": kind.name}
+        settings = {"VIADUCT_TEST_MEMCHECK": "1", "VIADUCT_TEST_KERNEL_TOOL": kind.name}
         status, text = self.bundle.run(command, f"{kind.name}-{program.name}", seconds, **settings)
         return KernelRun(status, text, time.monotonic() - start)
 

@@ -177,15 +177,10 @@ def test_the_programs_with_kernels_are_programs_of_the_build(runner: ModuleType)
     assert set(runner.KERNEL_PROGRAMS) <= {f"gpu_{kind}" for kind in kinds}
 
 
-def test_what_the_populations_and_fills_launch_is_looked_at(runner: ModuleType) -> None:
-    assert {"gpu_copy_population", "gpu_copy_fill"} <= set(runner.KERNEL_PROGRAMS)
-
-
 TOOL = """#!/bin/sh
 # $2: the tool, $5: the program
 echo '[ RUN      ] a_promise'
 echo '[       OK ] a_promise'
-echo "devices: $CUDA_VISIBLE_DEVICES"
 if [ "$(basename $5)" = gpu_batch ]; then
   sleep 30 &
   echo "started $!"
@@ -203,7 +198,7 @@ def bundle(runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Of programs that nobody runs, next to a tool that only says that it has."""
     (tmp_path / "tests").mkdir()
     (tmp_path / "commit").write_text("none")
-    for name in (*runner.KERNEL_PROGRAMS, "gpu_copy_async"):
+    for name in (*runner.KERNEL_PROGRAMS, "gpu_copy_fill"):
         (tmp_path / "tests" / name).touch()
     tool = tmp_path / "compute-sanitizer"
     tool.write_text(TOOL)
@@ -220,23 +215,6 @@ def test_every_program_with_kernels_runs_under_every_tool_asked_for(
     assert [(suite.passed, suite.failed) for suite in suites] == [(3, 0), (3, 0)]
     logs = {path.name for path in bundle.logs.iterdir()}
     assert logs == {f"{tool}-{name}.log" for tool in ("racecheck", "synccheck") for name in runner.KERNEL_PROGRAMS}
-
-
-@pytest.mark.parametrize(("given", "one"), [(None, "0"), ("3,1", "3")])
-@pytest.mark.parametrize("suite", ["memcheck", "racecheck"])
-def test_programs_that_store_to_opened_pools_are_given_one_device_under_every_tool(
-    runner: ModuleType, bundle: Any, monkeypatch: pytest.MonkeyPatch, suite: str, given: str | None, one: str
-) -> None:
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if given is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", given)
-    programs = ("gpu_copy_population", "gpu_copy_fill")
-    monkeypatch.setattr(runner, "KERNEL_PROGRAMS", programs)
-    monkeypatch.setattr(bundle, "programs", [bundle.folder / "tests" / name for name in programs])
-    list(runner.run_suites(bundle, [suite]))
-    logs = {name: (bundle.logs / f"{suite}-{name}.log").read_text() for name in programs}
-    found = [re.findall(r"^devices: (.*)$", logs[name], re.MULTILINE) for name in programs]
-    assert found == [[one], [given or ""]]
 
 
 def is_alive(process: int) -> bool:
