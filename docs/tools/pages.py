@@ -255,7 +255,8 @@ def versions(_: str) -> str:
         )
     on_gpu = {
         name.removesuffix("-cuda13x").removesuffix("-cu13"): version
-        for name, version in report("gpu-two.json")["machine"]["peers"].items()
+        for file in ("gpu-files.json", "gpu-two.json")
+        for name, version in report(file)["machine"]["peers"].items()
     }
     lines = ["| library | on the host | on an H200 |", "| --- | --- | --- |"]
     for name in sorted({*pins, *on_gpu} - TOOLS, key=str.lower):
