@@ -156,6 +156,19 @@ void rows_that_crowd_in_the_first_level_cache_only_are_written_by_whole_lines(vo
     assert_int_equal(plan_of({512, 512}, {4096, 1}, {1, 512}).by_rows, !has_lines);
 }
 
+void streamed_elements_go_through_a_scratch_unless_src_has_the_order_of_dst(void **) {
+    const auto goes_through_one = [](const std::vector<int64_t> &shape, const std::vector<int64_t> &to,
+                                     const std::vector<int64_t> &from) {
+        via::Plan plan = plan_of(shape, to, from);
+        via::choose_tiles_single(&plan, true);
+        return plan.by_rows;
+    };
+    assert_false(goes_through_one({1000, 1000}, {1000, 1}, {2000, 2}));
+    assert_false(goes_through_one({1000, 1000}, {1000, 1}, {1000, -1}));
+    assert_true(goes_through_one({40, 50, 60}, {3000, 60, 1}, {120, 4800, 2}));
+    assert_true(goes_through_one({40, 50, 60}, {3000, 60, 1}, {0, 120, 2}));
+}
+
 void a_small_copy_is_one_tile(void **) {
     const via::Plan plan = plan_of({12, 13, 12}, {156, 12, 1}, {1, 12, 156});
     assert_int_equal(plan.loop_ndim, 0);
@@ -328,6 +341,7 @@ int main() {
         cmocka_unit_test(the_tiles_of_a_plan_cover_each_index_once),
         cmocka_unit_test(rows_that_would_crowd_in_the_cache_go_through_a_scratch),
         cmocka_unit_test(rows_that_crowd_in_the_first_level_cache_only_are_written_by_whole_lines),
+        cmocka_unit_test(streamed_elements_go_through_a_scratch_unless_src_has_the_order_of_dst),
         cmocka_unit_test(a_small_copy_is_one_tile),
         cmocka_unit_test(a_large_transposed_matrix_with_gaps_is_shuffled_together_first),
         cmocka_unit_test(a_transposed_matrix_with_other_gaps_goes_by_elements),
