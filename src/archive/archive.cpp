@@ -26,20 +26,11 @@ namespace {
 
 // Refuses what concerns writes and files of one array.
 Status check_options(const via_file_options &options) {
-    const struct {
-        const char *name;
-        int32_t value;
-    } unused[] = {{"file_format", options.file_format},
-                  {"column_major", options.column_major},
-                  {"durable", options.durable},
-                  {"atomic_write", options.atomic_write},
-                  {"as_bytes", options.as_bytes}};
-    for (const auto &field : unused) {
-        if (field.value != 0) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "options.%s is %d; expected 0 for an archive", field.name,
-                        field.value);
-        }
-    }
+    VIA_TRY(check_unused({{"file_format", options.file_format},
+                          {"column_major", options.column_major},
+                          {"durable", options.durable},
+                          {"atomic_write", options.atomic_write},
+                          {"as_bytes", options.as_bytes}}));
     return options.mode != VIA_MODE_READ_WRITE
                ? VIA_OK
                : fail(VIA_ERROR_INVALID_ARGUMENT,
@@ -437,6 +428,16 @@ Status stamp_of(OpenFile *open, FileStamp *out_stamp) {
         return io_failed("reading the size of", open->path(), errno);
     }
     *out_stamp = {found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+    return VIA_OK;
+}
+
+Status check_unused(std::initializer_list<NamedOption> options) {
+    for (const NamedOption &option : options) {
+        if (option.value != 0) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "options.%s is %d; expected 0 for an archive", option.name,
+                        option.value);
+        }
+    }
     return VIA_OK;
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -146,6 +147,15 @@ VIA_NODISCARD Status view_tensor(via_archive *archive, int64_t number, via_array
 VIA_NODISCARD Status check_buffer(via_archive *archive, via_array *buffer);
 
 VIA_NODISCARD Status stamp_of(OpenFile *open, FileStamp *out_stamp);
+
+// An option of files, by its name.
+struct NamedOption {
+    const char *name;
+    int32_t value;
+};
+
+// Refuses options that an archive has no use for. Errors: VIA_ERROR_INVALID_ARGUMENT.
+VIA_NODISCARD Status check_unused(std::initializer_list<NamedOption> options);
 
 // Prefixes the text of a failure with "what 'name': ".
 VIA_NODISCARD Status name_part(const char *what, const std::string &name, Status status);

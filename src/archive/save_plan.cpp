@@ -149,19 +149,10 @@ void plan_index(const SaveRequest &request, int64_t nbytes, std::vector<PlannedF
 
 Status check_settings(const SaveRequest &request) {
     const via_file_options &options = request.options;
-    const struct {
-        const char *name;
-        int32_t value;
-    } unused[] = {{"mode", options.mode},
-                  {"file_format", options.file_format},
-                  {"column_major", options.column_major},
-                  {"as_bytes", options.as_bytes}};
-    for (const auto &field : unused) {
-        if (field.value != 0) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "options.%s is %d; expected 0 for an archive", field.name,
-                        field.value);
-        }
-    }
+    VIA_TRY(check_unused({{"mode", options.mode},
+                          {"file_format", options.file_format},
+                          {"column_major", options.column_major},
+                          {"as_bytes", options.as_bytes}}));
     return request.shard_bytes >= 0
                ? check_file_options(options)
                : fail(VIA_ERROR_INVALID_ARGUMENT, "shard_bytes is %lld; expected 0 for one file, or the bytes of each",

@@ -63,9 +63,8 @@ protected:
 // captured. Errors: VIA_ERROR_DEVICE, VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_UNSUPPORTED.
 VIA_NODISCARD Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream);
 
-// Queues such a copy, and captures it on a stream that is being captured. For a caller that waits, it is done
-// on return. On failure, waits for what was queued. Errors: VIA_ERROR_UNSUPPORTED if a device has
-// no kernels.
+// Queues such a copy, and captures it on a stream that is being captured. For a caller that waits, it is done on
+// return. On failure, waits for what was queued. Errors: VIA_ERROR_UNSUPPORTED if a device has no kernels.
 VIA_NODISCARD Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream,
                                        Caller caller = Caller::GoesOn);
 
