@@ -60,7 +60,7 @@ void InheritedMutex::lock() {
 }
 
 void InheritedMutex::unlock() {
-    holder_.store(0, std::memory_order_release);
+    holder_.store(0);  // notify_one looks for waiters, and must not do so before the store
     holder_.notify_one();
 }
 
