@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "last_words.h"
 #include "scene.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -357,6 +358,7 @@ static void stress(const char *name, const action *actions, int count, uint32_t 
     int64_t copies = 0;
     all_actions = actions;
     action_count = count;
+    report_frames_on(SIGSEGV); /* cmocka's own handler jumps, which a thread cannot */
     for (int i = 0; i < STRESS_THREADS; ++i) {
         workers[i] = (worker){.dice = seed * 7919u + (uint32_t)i * 104729u + 1, .operations = operations_wanted()};
         assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);

@@ -9,7 +9,6 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -19,6 +18,7 @@
 
 #include "../capi/child.h"
 #include "../capi/file_support.h"
+#include "../capi/last_words.h"
 #include "faults.h"
 #include "scenario.h"
 #include "slots.h"
@@ -228,11 +228,9 @@ static void finish_shared(void) {
 /* As many answers as there are calls, each as the scenario's rules want them. */
 typedef via_status (*judge)(via_status status, const char *call);
 
-static const char *volatile asked = "nothing";
-
 #define ASK(call)                    \
     do {                             \
-        asked = #call;               \
+        doing = #call;               \
         (void)judged((call), #call); \
     } while (0)
 
@@ -317,7 +315,7 @@ static void *fail_once(void *context) {
 }
 
 #undef ASK
-#define ASK(call) (asked = #call, (void)must_work((call), #call))
+#define ASK(call) (doing = #call, (void)must_work((call), #call))
 
 /* Strided and large enough for several threads, and as a task. */
 static void copy_on_host(void) {
@@ -380,21 +378,8 @@ static void ask_for_devices(void) {
     via_stream_release(none);
 }
 
-/* Writes where the child waits, and ends it as the alarm would have. */
-static void report_wait(int number) {
-    void *frames[32];
-    const char *const parts[] = {"the child has waited for long in ", asked, "\n"};
-    for (int32_t i = 0; i < LENGTH(parts); ++i) {
-        (void)!write(STDERR_FILENO, parts[i], strlen(parts[i]));
-    }
-    backtrace_symbols_fd(frames, backtrace(frames, LENGTH(frames)), STDERR_FILENO);
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
 static void child(void) {
     is_child = 1;
-    signal(SIGALRM, report_wait);
     alarm(patience_s);
     if (atomic_load(&is_prepared)) {
         use_shared(may_be_refused);
@@ -587,7 +572,7 @@ int main(void) {
         return 77;
     }
     main_thread = pthread_self();
-    (void)backtrace((void *[1]){NULL}, 1); /* loads what it needs, which a child may have to wait for */
+    report_frames_on(SIGALRM);
     found = mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (found == MAP_FAILED || meet_locks() == 0) {
         print_error("the library's locks cannot be met\n");
