@@ -262,7 +262,7 @@ def measure(program: Program, rate: float) -> Row:
     dense = random_values(strided.numel() * base.element_size()).view(program.dtype).view(strided.shape)
     dst, src = (strided, dense) if program.into else (dense, strided)
     nbytes = strided.numel() * base.element_size()
-    return measure_copy(str(program), dst, src, (nbytes + sector_bytes(strided, base.nbytes)) / rate)
+    return measure_copy(str(program), dst, src, nbytes + sector_bytes(strided, base.nbytes), rate)
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """What is said of a population of random layouts, whatever the machine that copies them.
 
-A row is one layout: the bytes that are read and written, each party's median time, and the time of its bound. From the
-rows come, by size: the geometric mean of how many times longer each peer takes, the worst, how many are lost, and what
-part of the bound is reached.
+A row is one layout: the bytes that are read and written, each party's median time, the time of its bound, and on a GPU
+that of a plain copy. From the rows come, by size: the geometric mean of how many times longer each peer takes, the
+worst, how many are lost, and what part of the bound is reached, by ours and by a plain copy.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Row:
     seconds: dict[str, float]  # of each party, ours among them
     bound: float  # seconds
     right: bool = True
+    plain: float | None = None  # seconds of a plain copy of the bytes that the bound counts, where it was measured
 
     def over(self, peer: str) -> float | None:
         """How many times longer a peer takes; None where it takes no such layout."""
@@ -127,9 +128,16 @@ def summary(rows: Sequence[Row], bands: Iterable[Band]) -> list[dict[str, Any]]:
                 "worst_to_best": min(row.over_best() for row in some),
                 "of_bound": statistics.geometric_mean(parts),
                 "of_bound_5th": parts[len(parts) // 20],
+                **plain_of_bound(some),
             }
         )
     return entries
+
+
+def plain_of_bound(rows: Sequence[Row]) -> dict[str, float]:
+    """What part of the bound plain copies reach; nothing where none was measured."""
+    parts = [row.bound / row.plain for row in rows if row.plain is not None]
+    return {"plain_of_bound": statistics.geometric_mean(parts)} if parts else {}
 
 
 # ------------------------------------------------------------------------------------------------ what is wanted
@@ -305,6 +313,7 @@ def show(title: str, rows: Sequence[Row], bands: Sequence[Band], bound: str, wor
         print(
             f"  {entry['band']:<20} {entry['layouts']:>4} layouts; {peers}; of {bound} {entry['of_bound']:.2f},"
             f" 5th percentile {entry['of_bound_5th']:.2f}"
+            + (f", a plain copy {entry['plain_of_bound']:.2f}" if "plain_of_bound" in entry else "")
         )
     for line in histogram(rows, bands):
         print(line)
@@ -317,7 +326,13 @@ def rounded(row: Row) -> Row:
     def short(seconds: float) -> float:
         return float(f"{seconds:.5g}")
 
-    return replace(row, seconds={name: short(value) for name, value in row.seconds.items()}, bound=short(row.bound))
+    seconds = {name: short(value) for name, value in row.seconds.items()}
+    plain = short(row.plain) if row.plain is not None else None
+    return replace(row, seconds=seconds, bound=short(row.bound), plain=plain)
+
+
+def written(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in asdict(rounded(row)).items() if value is not None}
 
 
 def report(
@@ -330,7 +345,7 @@ def report(
         "machine": machine,
         "commit": find_commit(),
         "summary": summary(rows, bands),
-        "rows": [asdict(rounded(row)) for row in rows],
+        "rows": [written(row) for row in rows],
     }
 
 
@@ -346,6 +361,7 @@ def table(reports: Sequence[dict[str, Any]], worst: int = 10) -> Iterator[str]:
     peers = list(entries[0]["peers"])
     heads = ["read and written", "layouts", *(f"{peer}: mean, worst, lost" for peer in peers)]
     heads += ["lost to the best", "of the bound: mean", "5th percentile"]
+    heads += ["a plain copy"] if any("plain_of_bound" in entry for entry in entries) else []
     yield f"| {' | '.join(heads)} |"
     yield "| --- " * len(heads) + "|"
     for entry in entries:
@@ -354,6 +370,7 @@ def table(reports: Sequence[dict[str, Any]], worst: int = 10) -> Iterator[str]:
             found = entry["peers"].get(peer)
             cells.append(f"{found['geomean']:.2f} x, {found['worst']:.2f} x, {found['lost']}" if found else "")
         cells += [str(entry["lost_to_best"]), f"{entry['of_bound']:.2f}", f"{entry['of_bound_5th']:.2f}"]
+        cells += [f"{entry['plain_of_bound']:.2f}"] if "plain_of_bound" in entry else []
         yield f"| {' | '.join(cells)} |"
     yield ""
     yield from wanted(reports, rows)
