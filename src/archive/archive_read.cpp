@@ -20,6 +20,7 @@
 #include "cuda/convert_transfer.hpp"
 #include "cuda/device.hpp"
 #include "cuda/io_endpoint.hpp"
+#include "cuda/stream_access.hpp"
 #include "file/file_transfer.hpp"
 #include "file/io_chunks.hpp"
 
@@ -93,6 +94,7 @@ private:
     VIA_NODISCARD Status fetch_one(const Segment &segment, char *memory, int64_t offset, int64_t end);
     VIA_NODISCARD Status fetch_converted(const Segment &segment, char *memory, int64_t from, int64_t to);
     void add_segment(const ArchiveTensor &tensor);
+    void add_part(const Segment &segment, int64_t next_place);
 
     via_array *const buffer_;
     const UniqueArray held_;  // released even if the constructor fails
@@ -100,7 +102,9 @@ private:
     std::deque<Rows> rows_;
     std::deque<ArchiveTensor> converted_;
     std::vector<Segment> segments_;
-    const int64_t device_place_;  // bytes of the buffer before what a device converts
+    const int64_t device_place_;                       // bytes of the buffer before what a device converts
+    std::vector<cuda::JoinedConversion::Part> parts_;  // of the last segments, which a device converts
+    int64_t parts_nbytes_ = 0;
 };
 
 // Segments of less are copied out of one read with their neighbours.
@@ -134,6 +138,11 @@ ArchiveReader::ArchiveReader(via_archive *archive, via_array *buffer)
             add_segment(tensor);
         }
     }
+    for (size_t i = 0; i < segments_.size(); ++i) {
+        if (buffer->device_type == VIA_DEVICE_CUDA && segments_[i].place >= device_place_) {
+            add_part(segments_[i], i + 1 < segments_.size() ? segments_[i + 1].place : buffer->size);
+        }
+    }
 }
 
 void ArchiveReader::add_segment(const ArchiveTensor &tensor) {
@@ -150,6 +159,14 @@ void ArchiveReader::add_segment(const ArchiveTensor &tensor) {
         segment.converted = &converted_.emplace_back(tensor);
     }
     segments_.push_back(segment);
+}
+
+void ArchiveReader::add_part(const Segment &segment, int64_t next_place) {
+    const TransferConversion &conversion = *segment.converted->elements;
+    parts_.push_back({parts_nbytes_, static_cast<char *>(buffer_->data) + segment.place,
+                      segment.nbytes / conversion.file_item, conversion.file_item, conversion.plan.elements(),
+                      next_place - segment.end()});
+    parts_nbytes_ = round_up(parts_nbytes_ + segment.nbytes, kAlignment);
 }
 
 Status ArchiveReader::check_unchanged() const {
@@ -321,8 +338,7 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
 // What a device converts, as the file has it: the tensors one after the other, each from a multiple of 64 bytes on.
 class RawEndpoint final : public cuda::IoEndpoint {
 public:
-    RawEndpoint(ArchiveReader &reader, const std::vector<Segment> &segments,
-                const std::vector<cuda::JoinedConversion::Part> &parts)
+    RawEndpoint(ArchiveReader &reader, const Segment *segments, const std::vector<cuda::JoinedConversion::Part> &parts)
         : reader_(reader), segments_(segments), parts_(parts) {}
 
     Status read(void *slot, int64_t offset, int64_t nbytes) override {
@@ -330,7 +346,7 @@ public:
         auto part = std::upper_bound(parts_.begin(), parts_.end(), offset,
                                      [](int64_t at, const auto &each) { return at < each.offset; });
         for (part -= part != parts_.begin() ? 1 : 0; part != parts_.end() && part->offset < end; ++part) {
-            const Segment &segment = segments_[static_cast<size_t>(part - parts_.begin())];
+            const Segment &segment = segments_[part - parts_.begin()];
             const int64_t from = std::max(offset - part->offset, int64_t{0});
             const int64_t to = std::min(end - part->offset, segment.nbytes);
             if (from < to) {
@@ -343,33 +359,20 @@ public:
 
 private:
     ArchiveReader &reader_;
-    const std::vector<Segment> &segments_;
+    const Segment *segments_;  // one for each part
     const std::vector<cuda::JoinedConversion::Part> &parts_;
 };
 
 // Elements cross the link as they are. Without a ring or kernels the host converts.
 Status ArchiveReader::move_to_convert(via_task *task, Fence **out_fence) {
-    std::vector<Segment> segments;
-    std::vector<cuda::JoinedConversion::Part> parts;
-    int64_t nbytes = 0;
-    for (const Segment &segment : segments_) {
-        if (segment.place < device_place_) {
-            continue;
-        }
-        const TransferConversion &conversion = *segment.converted->elements;
-        parts.push_back({nbytes, static_cast<char *>(buffer_->data) + segment.place,
-                         segment.nbytes / conversion.file_item, conversion.file_item, conversion.plan.elements()});
-        segments.push_back(segment);
-        nbytes = round_up(nbytes + segment.nbytes, kAlignment);
-    }
-    if (parts.empty()) {
+    if (parts_.empty()) {
         return VIA_OK;
     }
-    RawEndpoint endpoint(*this, segments, parts);
+    const auto count = static_cast<int64_t>(parts_.size());
+    RawEndpoint endpoint(*this, &segments_[segments_.size() - parts_.size()], parts_);
     bool is_done = false;
-    VIA_TRY(cuda::convert_joined(
-        {parts.data(), static_cast<int64_t>(parts.size()), nbytes, buffer_, &endpoint, workers(), task}, &is_done,
-        out_fence));
+    VIA_TRY(cuda::convert_joined({parts_.data(), count, parts_nbytes_, buffer_, &endpoint, workers(), task}, &is_done,
+                                 out_fence));
     return is_done ? VIA_OK : bounce(device_place_, buffer_->size, task);
 }
 
@@ -434,7 +437,7 @@ Status submit_archive(via_archive *archive, via_array *buffer, via_stream *strea
     VIA_TRY(check_read(archive, buffer));
     auto work = std::make_unique<ArchiveWork>(archive, buffer);
     UniqueFence dependency;
-    VIA_TRY(dependency_of_arrays(stream, buffer->device_id, {buffer}, dependency.out()));
+    VIA_TRY(dependency_of_arrays(stream, cuda::device_at_hand(buffer), {buffer}, dependency.out()));
     const auto note = [&](Fence *end) { return set_last_write(buffer->storage, end); };
     return submit_work(work.release(), buffer->size, dependency.get(), false, note, out_task);
 }

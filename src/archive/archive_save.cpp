@@ -1,10 +1,12 @@
 #include "archive/archive_save.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <iterator>
 #include <memory>
 #include <new>
+#include <set>
 
 #include "copy/copy_plan.hpp"
 #include "core/array/access_tracker.hpp"
@@ -13,6 +15,7 @@
 #include "core/base/first_failure.hpp"
 #include "cuda/cuda_memory.hpp"
 #include "cuda/device.hpp"
+#include "cuda/stream_access.hpp"
 #include "file/atomic_replace.hpp"
 #include "file/file_transfer.hpp"
 #include "file/io_chunks.hpp"
@@ -144,6 +147,9 @@ public:
     // Checks everything, and holds the arrays. Touches no file.
     VIA_NODISCARD Status prepare(const SaveRequest &request);
 
+    // Makes relative paths absolute: a task writes where they led when it was submitted.
+    VIA_NODISCARD Status anchor_paths();
+
     VIA_NODISCARD Status await(via_stream *stream) const;
     VIA_NODISCARD Status find_dependency(via_stream *stream, Fence **out_dependency) const;
 
@@ -162,7 +168,8 @@ private:
     VIA_NODISCARD Status write(size_t number, via_task *task);
     VIA_NODISCARD Status write_blocks(via_task *task);
     VIA_NODISCARD Status commit();
-    GatherBuffer &buffer_of(size_t block) { return buffers_[block % std::size(buffers_)]; }
+    static constexpr size_t kBuffers = 2;  // one is filled while the other is written
+    GatherBuffer &buffer_of(size_t block) { return buffers_[block % kBuffers]; }
 
     via_file_options options_{};
     std::vector<PlannedFile> files_;
@@ -172,7 +179,7 @@ private:
     int64_t nbytes_ = 0;
     int64_t written_ = 0;
     std::deque<Target> targets_;
-    GatherBuffer buffers_[2];
+    GatherBuffer buffers_[kBuffers];
 };
 
 Status view_source(via_array *array, via_array **out_view) {
@@ -195,6 +202,19 @@ Status ArchiveWriter::prepare(const SaveRequest &request) {
             VIA_TRY(is_plain(array) ? VIA_OK : cuda::need("a transfer of CUDA's memory"));
             VIA_TRY(add_source(array, i, files_[i].offsets[k]));
         }
+    }
+    return VIA_OK;
+}
+
+Status ArchiveWriter::anchor_paths() {
+    for (PlannedFile &planned : files_) {
+        if (planned.path.starts_with('/')) {
+            continue;
+        }
+        char *target = nullptr;
+        VIA_TRY(resolve_target(planned.path.c_str(), &target));
+        const std::unique_ptr<char, decltype(&std::free)> held(target, std::free);
+        planned.path = target;
     }
     return VIA_OK;
 }
@@ -242,21 +262,23 @@ Status ArchiveWriter::create_files() {
     return VIA_OK;
 }
 
-// Pinned if a device fills the buffers.
+// Pinned if a device fills the buffers. Any device reaches what is pinned for one of them.
 Status ArchiveWriter::allocate_buffers() {
-    int64_t most = 0;
-    int64_t count = 0;
-    for (const Block &block : blocks_) {
-        most = block.alone == nullptr ? std::max(most, block.nbytes) : most;
-        count += block.alone == nullptr ? 1 : 0;
+    int64_t most[kBuffers] = {};
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+        int64_t &nbytes = most[i % kBuffers];
+        nbytes = blocks_[i].alone == nullptr ? std::max(nbytes, blocks_[i].nbytes) : nbytes;
     }
     UniqueMemory pinned;
-    const auto has_device = [](const Source &source) { return source.array.get()->device_type == VIA_DEVICE_CUDA; };
-    const bool has_pinned = std::any_of(sources_.begin(), sources_.end(), has_device) &&
-                            cuda::make_cuda_memory(VIA_MEMORY_PINNED, 0, pinned.out()) == VIA_OK;
-    for (int64_t i = 0; i < std::min<int64_t>(count, std::ssize(buffers_)); ++i) {
-        const bool done = has_pinned && buffers_[i].allocate(pinned.get(), most) == VIA_OK;
-        VIA_TRY(done ? VIA_OK : buffers_[i].allocate(host_memory(), most));
+    const auto device = std::find_if(sources_.begin(), sources_.end(), [](const Source &source) {
+        return source.array.get()->device_type == VIA_DEVICE_CUDA;
+    });
+    const bool has_pinned =
+        device != sources_.end() &&
+        cuda::make_cuda_memory(VIA_MEMORY_PINNED, device->array.get()->device_id, pinned.out()) == VIA_OK;
+    for (size_t i = 0; i < kBuffers; ++i) {
+        const bool done = most[i] == 0 || (has_pinned && buffers_[i].allocate(pinned.get(), most[i]) == VIA_OK);
+        VIA_TRY(done ? VIA_OK : buffers_[i].allocate(host_memory(), most[i]));
     }
     return VIA_OK;
 }
@@ -335,16 +357,20 @@ std::vector<Storage *> ArchiveWriter::storages() const {
 
 Status ArchiveWriter::find_dependency(via_stream *stream, Fence **out_dependency) const {
     const std::vector<Storage *> all = storages();
-    UniqueFence writes;
-    Fence *fences[2] = {};
-    int32_t device = 0;
+    std::set<int32_t> devices;  // each has a legacy stream
     for (const Source &source : sources_) {
-        device = std::max(device, source.array.get()->device_id);
+        devices.insert(cuda::device_at_hand(source.array.get()));
     }
-    VIA_TRY(last_writes(all.data(), static_cast<int64_t>(all.size()), {}, writes.out()));
-    VIA_TRY(dependency_of_stream(stream, device, &fences[0]));
-    fences[1] = writes.release();
-    return join_fences(fences, std::size(fences), out_dependency);
+    UniqueFence before;
+    VIA_TRY(last_writes(all.data(), static_cast<int64_t>(all.size()), {}, before.out()));
+    for (const int32_t device : devices) {
+        Fence *both[2] = {};
+        VIA_TRY(dependency_of_stream(stream, device, &both[0]));
+        both[1] = before.release();
+        VIA_TRY(join_fences(both, std::size(both), before.out()));
+    }
+    *out_dependency = before.release();
+    return VIA_OK;
 }
 
 struct SaveWork final : TaskWork {
@@ -372,6 +398,7 @@ Status submit_save(const SaveRequest &request, via_stream *stream, via_task **ou
     auto work = std::make_unique<SaveWork>();
     ArchiveWriter &writer = work->writer;
     VIA_TRY(writer.prepare(request));
+    VIA_TRY(writer.anchor_paths());
     UniqueFence dependency;
     VIA_TRY(writer.find_dependency(stream, dependency.out()));
     const std::vector<Storage *> storages = writer.storages();  // held by the caller, even if the task ends first

@@ -56,6 +56,7 @@ struct JoinedConversion {
         int64_t count;     // of elements
         int64_t src_step;  // from one to the next in the endpoint
         ElementConversion elements;
+        int64_t gap;  // bytes of dst behind them that become 0
     };
     const Part *parts;  // in the order of their bytes
     int64_t part_count;

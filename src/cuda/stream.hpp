@@ -17,6 +17,9 @@ via_stream *per_thread_stream();
 via_stream *no_sync_stream();
 bool is_shared_stream(via_stream *stream);  // retaining and releasing it does nothing
 
+// As a device_id: the stream's own device; of legacy and per-thread that of the memory in each call.
+inline constexpr int32_t kDeviceAtHand = -1;
+
 VIA_NODISCARD Status create_stream(int32_t device_id, via_stream **out_stream);
 VIA_NODISCARD Status wrap_stream(void *native, int32_t device_id, via_stream **out_stream);
 void retain_stream(via_stream *stream);

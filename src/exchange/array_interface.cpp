@@ -110,7 +110,7 @@ Status follow_description(via_array *array, const via_array_interface &descripti
     }
     via_stream *stream = nullptr;
     void *native = reinterpret_cast<void *>(static_cast<intptr_t>(description.stream));
-    VIA_TRY(cuda::wrap_stream(native, cuda::device_at_hand(array), &stream));
+    VIA_TRY(cuda::wrap_stream(native, cuda::kDeviceAtHand, &stream));
     const Status status = cuda::order_import(array, stream);
     cuda::release_stream(stream);
     return status;

@@ -394,8 +394,8 @@ Status write_content(via_file *file, const char *text) {
 // Opens or creates the file. *out_new: it is to be removed if the rest fails.
 Status make_open(const char *path, via_file *file, bool *out_new) {
     constexpr mode_t kPermissions = 0666;
+    VIA_TRY(file->atomic_write || file->durable ? resolve_target(path, &file->target) : VIA_OK);
     if (file->atomic_write) {
-        VIA_TRY(resolve_target(path, &file->target));
         VIA_TRY(create_temporary(file->target, &file->open));
         file->is_unnamed = true;  // its release removes the file
         return VIA_OK;

@@ -24,7 +24,7 @@ struct via_file {
     int64_t data_nbytes = 0;                // .npy, or created: of all elements
     std::atomic<int64_t> nbytes_known = 0;  // size when it was opened, created or last written
     char *path = nullptr;                   // as given, for texts
-    char *target = nullptr;                 // atomic_write: the path to replace
+    char *target = nullptr;                 // the path to replace, or that of a durable file which was created
     bool is_unnamed = false;                // atomic_write: created, and not renamed to the target yet
     bool is_dirty = false;                  // is_unnamed, and a failed write may have left content
     via::InheritedMutex writing;            // atomic_write: one write at a time

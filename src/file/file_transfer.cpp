@@ -12,6 +12,7 @@
 #include "core/async/task.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
+#include "cuda/stream_access.hpp"
 #include "file/atomic_replace.hpp"
 #include "file/file_conversion.hpp"
 #include "file/move_range.hpp"
@@ -158,7 +159,7 @@ Status write_in_place(const FileTransfer &transfer, const FileRange &range, via_
         return VIA_OK;
     }
     VIA_TRY(make_durable(open.get()));
-    return transfer.file->is_created ? make_name_durable(open.get()->path()) : VIA_OK;
+    return transfer.file->is_created ? make_name_durable(transfer.file->target) : VIA_OK;
 }
 
 // Runs a transfer whose dependencies have completed. Stores the fence at which a device ends it, retained for the
@@ -187,8 +188,8 @@ Status await_transfer(via_array *array, via_stream *stream) {
     const bool orders = stream != nullptr || !is_plain(array);
     UniqueFence fence;
     if (orders) {
-        VIA_TRY(
-            dependency_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, fence.out()));
+        VIA_TRY(dependency_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), cuda::device_at_hand(array),
+                                     fence.out()));
     }
     VIA_TRY(fence.get() != nullptr ? fence.get()->wait() : VIA_OK);
     return await_arrays(array, nullptr);
@@ -211,7 +212,7 @@ Status submit_transfer(const FileTransfer &given, via_stream *stream, via_task *
     VIA_TRY(ordered.order(given));
     VIA_TRY(check_transfer(ordered.get()));
     UniqueFence dependency;
-    VIA_TRY(dependency_of_arrays(stream, given.array->device_id, {given.array}, dependency.out()));
+    VIA_TRY(dependency_of_arrays(stream, cuda::device_at_hand(given.array), {given.array}, dependency.out()));
     const auto note = [&](Fence *end) {
         Storage *storage = given.array->storage;
         return given.direction == Direction::Read ? set_last_write(storage, end) : add_access(storage, end);

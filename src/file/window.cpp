@@ -192,8 +192,8 @@ Status order_window(via_file *window, via_array *array, via_array **out_array, v
     UniqueArray short_array;
     UniqueArray short_layout;
     via_array *layout = window->layout;
-    VIA_TRY(
-        check_array(array, {window->array_dtype(), layout->ndim, layout->shape()}, window->whole->as_bytes, "window"));
+    const bool as_bytes = window->whole->as_bytes && window->conversion == nullptr;
+    VIA_TRY(check_array(array, {window->array_dtype(), layout->ndim, layout->shape()}, as_bytes, "window"));
     VIA_TRY(squeeze_view(array, 0, nullptr, short_array.out()));
     VIA_TRY(squeeze_view(layout, 0, nullptr, short_layout.out()));
     const AxisFlips flips(short_layout.get());

@@ -40,8 +40,8 @@ Status check_magic(const void *bytes, int64_t length) {
     const char version = static_cast<const char *>(bytes)[sizeof kMagic - 1];
     return version == kMagic[sizeof kMagic - 1]
                ? VIA_OK
-               : fail(VIA_ERROR_VERSION, "the version of the description is %c; expected %c", version,
-                      kMagic[sizeof kMagic - 1]);
+               : fail(VIA_ERROR_VERSION, "the version of the description is %d; expected %d", version - '0',
+                      kMagic[sizeof kMagic - 1] - '0');
 }
 
 Status check_fields(const Ticket &ticket, int64_t length) {

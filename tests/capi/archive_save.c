@@ -103,6 +103,35 @@ static void arrays_of_any_layout_come_back_with_their_metadata(void **state) {
     release_given(made);
 }
 
+/* Large arrays are written from where they are, others by way of buffers. */
+static void large_arrays_and_small_ones_are_saved_in_any_order(void **state) {
+    (void)state;
+    enum { LARGE = 1 << 20, SMALL = 3, MOST = 4 };
+    static const char *const names[MOST] = {"a", "b", "c", "d"};
+    for (int large = 0; large < 1 << MOST; ++large) {
+        via_array *arrays[MOST];
+        via_archive *archive = NULL;
+        via_array *buffer = NULL;
+        for (int i = 0; i < MOST; ++i) {
+            ok(via_empty(NULL, VIA_UINT8, 1, SHAPE((large >> i & 1) != 0 ? LARGE : SMALL), NULL, &arrays[i]));
+            ok(via_fill(arrays[i], &(unsigned char){(unsigned char)(i + 1)}, NULL));
+        }
+        ok(via_archive_save(path_of("m.safetensors"), MOST, arrays, names, NULL, 0, NULL, NULL));
+        ok(via_archive_open(path_of("m.safetensors"), NULL, &archive));
+        ok(via_archive_load(archive, NULL, NULL, &buffer));
+        for (int i = 0; i < MOST; ++i) {
+            via_array *found = tensor(archive, buffer, names[i]);
+            assert_int_equal(via_array_size(found), via_array_size(arrays[i]));
+            assert_memory_equal(via_array_data(found), via_array_data(arrays[i]), (size_t)via_array_size(found));
+            via_array_release(found);
+            via_array_release(arrays[i]);
+        }
+        via_array_release(buffer);
+        via_archive_release(archive);
+    }
+    unlink(path_of("m.safetensors"));
+}
+
 static void shards_are_found_by_their_index(void **state) {
     (void)state;
     given *made = make_given();
@@ -323,6 +352,7 @@ static void one_array_is_saved_and_loaded_by_one_call(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(arrays_of_any_layout_come_back_with_their_metadata),
+        TEST(large_arrays_and_small_ones_are_saved_in_any_order),
         TEST(shards_are_found_by_their_index),
         TEST(a_task_saves_and_one_that_is_cancelled_leaves_nothing_or_all),
         TEST(a_read_that_is_cancelled_ends),

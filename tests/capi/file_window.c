@@ -205,6 +205,25 @@ static void what_no_window_is_is_refused_by_name(void **state) {
     via_file_release(file);
 }
 
+static void a_window_that_converts_takes_arrays_of_its_dtype_alone(void **state) {
+    (void)state;
+    put_table("table");
+    static int64_t memory[200];
+    via_file *file = open_with("table", OPTIONS_OF(.as_bytes = 1));
+    via_file *window = window_of(file, SHAPE(0, 0), SHAPE(10, 20), NULL);
+    via_file *converting = NULL;
+    via_array *same_size = wrap_plain(memory, VIA_INT64, 2, SHAPE(10, 20), NULL);
+    via_array *fits = wrap_plain(memory, VIA_FLOAT64, 2, SHAPE(10, 20), NULL);
+    ok(via_file_convert(window, VIA_FLOAT64, NULL, &converting));
+    refused(VIA_ERROR_DTYPE, "int64; expected float64", via_file_read(converting, 0, same_size, NULL));
+    ok(via_file_read(converting, 0, fits, NULL));
+    via_array_release(same_size);
+    via_array_release(fits);
+    via_file_release(converting);
+    via_file_release(window);
+    via_file_release(file);
+}
+
 static void what_does_not_fit_a_window_is_refused_by_name(void **state) {
     (void)state;
     put_table("table");
@@ -252,6 +271,7 @@ int main(void) {
         cmocka_unit_test(a_raw_file_grows_with_its_window),
         cmocka_unit_test(a_window_says_what_it_is),
         cmocka_unit_test(what_no_window_is_is_refused_by_name),
+        cmocka_unit_test(a_window_that_converts_takes_arrays_of_its_dtype_alone),
         cmocka_unit_test(what_does_not_fit_a_window_is_refused_by_name),
     };
     return run_file_tests(tests);

@@ -277,6 +277,9 @@ static void wrong_arguments_are_refused(void **state) {
     refused(VIA_ERROR_INVALID_ARGUMENT, "out_array is NULL", via_array_import_ipc(given.bytes, given.length, NULL));
     refused(VIA_ERROR_EXCHANGE, "no description", via_array_import_ipc(given.bytes, -1, &same));
     refused(VIA_ERROR_EXCHANGE, "no description", via_array_import_ipc(&byte, 0, &same));
+    description other = given;
+    other.bytes[7] = 0;
+    refused(VIA_ERROR_VERSION, "is -48; expected 1", via_array_import_ipc(other.bytes, other.length, &same));
     via_array_release(array);
 }
 

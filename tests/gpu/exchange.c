@@ -318,6 +318,31 @@ static void described_memory_is_found_and_follows_its_stream(void **state) {
     assert_int_equal(released, 1);
 }
 
+static void described_memory_follows_a_stream_of_another_device(void **state) {
+    (void)state;
+    need_two_devices();
+    const CUdeviceptr memory[] = {device_memory(64), (CUdeviceptr)(uintptr_t)pinned_memory(64)};
+    for (int i = 0; i < 2; ++i) {
+        via_array *array = NULL;
+        via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+        CUstream writer = new_stream_on(1);
+        description.version = 3;
+        description.ndim = 1;
+        description.shape[0] = 64;
+        description.address = (void *)(uintptr_t)memory[i];
+        strcpy(description.typestr, "|u1");
+        description.has_stream = 1;
+        description.stream = (int64_t)(uintptr_t)writer;
+        hold(writer);
+        cu_ok(cu(cuMemsetD8Async)(device_memory_on(1, 64), 5, 64, writer));
+        ok(via_from_cuda_array_interface(&description, NULL, NULL, &array));
+        assert_int_equal(via_array_is_ready(array), 0);
+        release(writer);
+        ok(via_array_synchronize(array));
+        via_array_release(array);
+    }
+}
+
 static void described_memory_is_not_unknown_while_the_driver_cannot_be_asked(void **state) {
     (void)state;
     steer();
@@ -405,6 +430,7 @@ int main(void) {
         GPU_TEST(an_import_is_ready_after_the_stream_it_names),
         GPU_TEST(a_description_names_the_stream_that_it_was_ordered_on),
         GPU_TEST(described_memory_is_found_and_follows_its_stream),
+        GPU_TEST(described_memory_follows_a_stream_of_another_device),
         GPU_TEST(described_memory_is_not_unknown_while_the_driver_cannot_be_asked),
         GPU_TEST(a_column_carries_an_event_only_while_its_content_is_written),
         GPU_TEST(an_importer_follows_the_event_of_a_column),

@@ -130,7 +130,19 @@ private:
         loops.count = last - first;
         loops.ndim = 1;
         loops.axes[0] = {last - first, bytes_of(part.elements.dst), item};
-        return launch_part(reached(), loops, part.elements, stream);
+        VIA_TRY(launch_part(reached(), loops, part.elements, stream));
+        return last < part.count ? VIA_OK : clear_gap(part, stream);
+    }
+
+    static Status clear_gap(const JoinedConversion::Part &part, const ResolvedStream &stream) {
+        if (part.gap == 0) {
+            return VIA_OK;
+        }
+        ContextScope scope;
+        VIA_TRY(scope.enter(stream.context));
+        const auto gap = reinterpret_cast<CUdeviceptr>(part.dst + part.count * bytes_of(part.elements.dst));
+        VIA_TRY_CUDA(cuMemsetD8Async(gap, 0, static_cast<size_t>(part.gap), stream.handle));
+        return VIA_OK;
     }
 
     const JoinedConversion &joined_;

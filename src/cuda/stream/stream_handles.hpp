@@ -4,13 +4,12 @@
 #include "core/base/reference_count.hpp"
 #include "core/diagnostics/handle_registry.hpp"
 #include "cuda/driver/context.hpp"
+#include "cuda/stream.hpp"
 
 namespace via::cuda {
 
 // The first three are static: shared ones, and one legacy and per-thread stream for each device.
 enum class StreamKind : int32_t { Legacy, PerThread, NoSync, Foreign, Owned };
-
-constexpr int32_t kDeviceAtHand = -1;
 
 }  // namespace via::cuda
 
