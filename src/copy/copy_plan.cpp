@@ -97,7 +97,7 @@ Status make_transfer(const Plan &loops, via_array *dst, via_array *src, Ask ask,
     const int32_t ndim = loops.in_bits ? 0 : loops.ndim;  // which are for whole bytes
     *out_transfer = {loops.dst,
                      loops.src,
-                     loops.ndim > 0 ? loops.nbytes : loops.run,
+                     loops.ndim > 0 || loops.in_bits ? loops.nbytes : loops.run,
                      side_of(dst, asked, loops.nbytes),
                      side_of(src, asked, loops.nbytes),
                      dst,

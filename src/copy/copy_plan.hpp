@@ -46,7 +46,7 @@ VIA_NODISCARD Status make_transfer(const Plan &loops, via_array *dst, via_array 
                                    cuda::Transfer *out_transfer);
 
 // Returns whether the copy is one run of whole bytes.
-constexpr bool is_adjacent(const Plan &loops) { return loops.ndim == 0 && loops.trailing_bits == 0; }
+constexpr bool is_adjacent(const Plan &loops) { return loops.ndim == 0 && loops.trailing_bits == 0 && !loops.in_bits; }
 
 // Returns whether the host copies.
 bool is_for_host(const Plan &loops, const cuda::Transfer &transfer);

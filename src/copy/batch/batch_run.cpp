@@ -56,9 +56,11 @@ Status run_once(BatchPlan *plan, Fence *dependency, via_stream *stream) {
     if (end == nullptr) {
         return VIA_OK;
     }
+    // A write that a later one replaces is an access still.
     const Status written = set_last_writes(plan->dsts(), plan->dst_count(), end);
+    const Status kept = add_accesses(plan->dsts(), plan->dst_count(), end);
     const Status read = add_accesses(plan->srcs(), plan->src_count, end);
-    return first_of(written, read);
+    return first_of(written, first_of(kept, read));
 }
 
 // Plans single copies. Errors: all of via_copy_async.

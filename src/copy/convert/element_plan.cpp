@@ -7,6 +7,7 @@
 #include "copy/copy_check.hpp"
 #include "copy/normalise.hpp"
 #include "copy/plan/overlap.hpp"
+#include "core/base/rounding.hpp"
 #include "core/layout/axes.hpp"
 
 namespace via {
@@ -66,8 +67,14 @@ void copy_numbers(const void *given, float otherwise, int64_t count, float *numb
 
 // ---- The normal form of two arrays whose elements differ in size.
 
+// Lanes narrower than a byte are packed too, where all of them take whole bytes.
+bool is_unpacked(via_array *array) {
+    const int64_t lane_bits = round_up(int64_t{dtype_scalar_bits(array->dtype)}, int64_t{8});
+    return dtype_is_record(array->dtype) || array->item_bits == dtype_lanes(array->dtype) * lane_bits;
+}
+
 Status check_unpacked(const char *argument, via_array *array) {
-    return !array->is_packed()
+    return is_unpacked(array)
                ? VIA_OK
                : fail(VIA_ERROR_UNSUPPORTED, "%s has packed elements of %s; expected elements of a byte each", argument,
                       DtypeName(array->dtype).text);

@@ -310,7 +310,7 @@ Status check_converted_memory(const IndexedArguments &arguments, const Converted
 
 Status check_disjoint(const IndexedRows &rows) {
     RowSet written;
-    VIA_TRY(written.make(rows.dst_extent));
+    VIA_TRY(written.make(std::max(rows.dst_extent, rows.src_extent)));
     for (int64_t k = 0; k < rows.count; ++k) {
         written.add(rows.dst_index[k]);
     }

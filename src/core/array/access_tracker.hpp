@@ -104,11 +104,12 @@ uint64_t write_changes();
 // Leaves out those of the timeline `later`, whose work runs after them anyway. Errors: VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status last_writes(Storage *const *storages, int64_t count, const Timeline &later, Fence **out_fence);
 
-// Records a write or an access of many storages, as set_last_write and add_access do. `fence` must be reached after
-// their last writes. Retains the fence. Goes on with the other storages if one fails. Adds one to write_changes() if
-// every storage has a tracker already.
+// Records a write of many storages, as set_last_write does, but not as an access: call add_accesses too, unless the
+// caller holds them. `fence` must be reached after their last writes. Retains the fence. Goes on with the other
+// storages if one fails. Adds one to write_changes() if every storage has a tracker already.
 VIA_NODISCARD Status set_last_writes(Storage *const *storages, int64_t count, Fence *fence);
 
+// Records an access of many storages, as add_access does.
 VIA_NODISCARD Status add_accesses(Storage *const *storages, int64_t count, Fence *fence);
 
 // Moves the storage's fences into its tracker. For release_storage, when the storage has no owner.
