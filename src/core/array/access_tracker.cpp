@@ -76,9 +76,9 @@ private:
     int64_t owners_ = 0;
 };
 
-// Returns whether the fence may replace that of the last write, which may be nullptr.
-bool is_after_last_write(const Fence *last, const Fence &fence) {
-    return last == nullptr || last == &fence || fence.is_ordered_after(*last);
+// Returns whether the fence may replace that of the last write, which may be nullptr. A failure of that is not lost.
+bool is_after_last_write(Fence *last, const Fence &fence) {
+    return last == nullptr || last == &fence || (!last->may_fail() && fence.is_ordered_after(*last));
 }
 
 // Allocates the tracker if there is none yet; false without memory.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "core/base/first_failure.hpp"
 #include "core/base/list.hpp"
 
 namespace via {
@@ -19,10 +20,11 @@ public:
     }
 
     Status wait() override {
+        Status status = VIA_OK;
         for (Fence **fence = begin(); fence != end(); ++fence) {
-            VIA_TRY((*fence)->wait());
+            status = first_failure(status, [&] { return (*fence)->wait(); });
         }
-        return VIA_OK;
+        return status;
     }
 
     Status make_stream_wait(const ResolvedStream &stream) override {
@@ -30,6 +32,10 @@ public:
             VIA_TRY((*fence)->make_stream_wait(stream));
         }
         return VIA_OK;
+    }
+
+    bool may_fail() override {
+        return std::any_of(begin(), end(), [](Fence *fence) { return fence->may_fail(); });
     }
 
     bool has_failed() override {
@@ -78,8 +84,14 @@ Status join_writes(Fence *write, Fence *fence, Fence **out_fence) {
         VIA_TRY(write->wait());
         return fence->wait();
     }
+    const Fence *pending = nullptr;  // what happens after it is incomplete too, and need not be asked
     for (Fence *part : parts) {
-        if (!fence->is_ordered_after(*part) && (!part->is_complete() || part->has_failed())) {
+        if (!part->may_fail() && fence->is_ordered_after(*part)) {
+            continue;
+        }
+        const bool is_pending = (pending != nullptr && part->happens_after(*pending)) || !part->is_complete();
+        pending = is_pending ? part : pending;
+        if (is_pending || part->has_failed()) {
             (void)fences.append(part);
         }
     }

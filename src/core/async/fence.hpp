@@ -78,6 +78,9 @@ public:
     // Returns true if make_stream_wait never waits on the host, because only the device is still involved.
     virtual bool is_on_device() { return false; }
 
+    // Returns true if has_failed() may ever be true. Does not query the work.
+    virtual bool may_fail() { return false; }
+
     // Returns true if the work has completed, and wait() returns a failure that nobody may miss.
     virtual bool has_failed() { return false; }
 
@@ -114,8 +117,9 @@ inline Fence *retained(Fence *fence) {
 // nullptr. *out_fence is nullptr if there are none. Errors: VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence);
 
-// Joins a fence to an earlier write that it may not come after. Leaves out what has succeeded and what it comes after,
-// so that threads that write one array again and again join no more fences than run at once. Consumes no reference.
+// Joins a fence to an earlier write that it may not come after, or that may have failed. Leaves out what has succeeded,
+// and what it comes after that cannot fail, so that threads that write one array again and again join no more fences
+// than run at once. Consumes no reference.
 // Without memory, waits for both: *out_fence is nullptr then.
 VIA_NODISCARD Status join_writes(Fence *write, Fence *fence, Fence **out_fence);
 

@@ -234,6 +234,7 @@ void defer_until(via_task *task, Fence *fence, void (*invoke)(DeferredCallback *
 
 void device_has_ended(DeferredCallback *deferred) {
     auto *task = static_cast<via_task *>(deferred);
+    fail_after_fork(task);
     {
         const UniqueFence fence(device_fence(task));
         const Status status = fence.get() != nullptr ? fence.get()->wait() : VIA_OK;

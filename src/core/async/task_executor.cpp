@@ -1,6 +1,7 @@
 #include "core/async/task_executor.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include "core/base/library_thread.hpp"
 #include "core/base/lock.hpp"
@@ -19,6 +20,7 @@ struct Pool {
     int32_t threads = 0;
     int32_t idle = 0;
     int32_t reserved = 0;
+    int32_t inherited = 0;  // jobs of the parent of a fork: each may block for good, for what the child lacks
 };
 
 constinit Pool pool;
@@ -28,6 +30,7 @@ void forget_threads() {
     pool.posted = PTHREAD_COND_INITIALIZER;
     pool.threads = 0;
     pool.idle = 0;
+    pool.inherited = pool.queued;
 }
 
 ForkSafeMutex mutex(forget_threads);
@@ -90,8 +93,10 @@ void work();
 bool lacks_thread() { return pool.queued > pool.idle || (pool.reserved > 0 && pool.threads == 0); }
 
 bool has_thread_for_jobs() {
-    if (lacks_thread() && pool.threads < kMostThreads && start_library_thread("viaduct-task", work)) {
-        pool.threads++;
+    for (int32_t wanted = 1 + std::exchange(pool.inherited, 0); wanted > 0; --wanted) {
+        if (lacks_thread() && pool.threads < kMostThreads && start_library_thread("viaduct-task", work)) {
+            pool.threads++;
+        }
     }
     return pool.threads > 0;
 }

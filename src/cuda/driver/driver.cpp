@@ -10,14 +10,19 @@
 #include <cstring>
 #include <mutex>
 
+#include "core/base/lock.hpp"
 #include "core/diagnostics/log.hpp"
 #include "cuda/device.hpp"
 
 namespace via::cuda {
 namespace {
 
+// A child that is forked while a thread is inside dl_iterate_phdr waits for ever for the lock that it holds there.
+ForkSafeMutex counting;
+
 // Counts closed libraries too, so that no number comes twice.
 uint64_t count_opened() noexcept {
+    const std::lock_guard lock(counting);
     uint64_t count = 0;
     (void)dl_iterate_phdr(
         [](dl_phdr_info *info, size_t, void *out_count) {

@@ -166,10 +166,9 @@ Status check_access(const char *argument, via_array *array, CUdeviceptr at) {
     VIA_TRY(scope.enter_device(array->device_id));
     const CUdeviceptr first = number_of(array->data) + static_cast<CUdeviceptr>(span.low);
     const CUdeviceptr end = number_of(array->data) + static_cast<CUdeviceptr>(span.high);
-    VIA_TRY(check_access(argument, array, first));
-    VIA_TRY(check_access(argument, array, end - 1));
     for (CUdeviceptr at = first; at < end;) {
         Range range{0, 0};
+        VIA_TRY(check_access(argument, array, at));
         const CUresult result = find_range(at, &range);
         if (result == CUDA_ERROR_NOT_FOUND) {
             return unmapped(argument, array, span, at);

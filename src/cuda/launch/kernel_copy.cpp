@@ -66,6 +66,11 @@ Status prepare_kernel(const Transfer &transfer, const ResolvedStream &stream) {
     return load_kernels(home);
 }
 
+bool follows(const ResolvedStream &later, const ResolvedStream &earlier) {
+    const CallbackScope quiet;  // reports no failure
+    return follow(later, earlier) == VIA_OK;
+}
+
 // Waits for the kernel on the host if the stream cannot be made to wait for it.
 Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stream, LaunchOn launch, const void *what) {
     VIA_TRY(check_device_of_stream(transfer, stream));
@@ -77,7 +82,7 @@ Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stre
     }
     VIA_TRY(follow(home, stream));
     VIA_TRY(launch(what, home));
-    return follow(stream, home) == VIA_OK ? VIA_OK : wait_for_stream(home);
+    return follows(stream, home) ? VIA_OK : wait_for_stream(home);
 }
 
 Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream, FarSide far_side) {

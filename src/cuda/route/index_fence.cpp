@@ -1,22 +1,145 @@
 #include "cuda/route/index_fence.hpp"
 
 #include <cstring>
+#include <mutex>
+#include <new>
+#include <utility>
 
+#include "core/base/lock.hpp"
+#include "cuda/driver/resource_limits.h"
+#include "cuda/launch/descriptor_table.hpp"
 #include "cuda/launch/indexed_kernel.hpp"
 
 namespace via::cuda {
+
+// Where a kernel notes a row number out of range. Many are cut from one table in pinned memory, since an array may
+// remember its fence for long. Reused once the kernel has ended.
+class FaultRecord {
+public:
+    // Returns nullptr without pinned memory.
+    static FaultRecord *take(const ContextKey &context);
+
+    // `until` is the end of the kernel; nullptr: it has not been launched.
+    void give_back(Fence *until);
+
+    void *memory() const { return memory_; }
+    kernels::IndexFault read() const;
+
+private:
+    FaultRecord(DescriptorTable *table, const ContextKey &context, void *memory)
+        : table_(table), context_(context), memory_(memory) {}
+
+    static FaultRecord *reuse(const ContextKey &context);
+    static FaultRecord *cut(const ContextKey &context);
+    bool is_free() const { return until_.get() == nullptr || until_.get()->is_complete(); }
+
+    const UniqueTable table_;
+    const ContextKey context_;
+    void *const memory_;
+    UniqueFence until_;
+    FaultRecord *next_ = nullptr;  // idle too
+};
+
 namespace {
 
-kernels::IndexFault read_fault(const DescriptorTable *record) {
-    kernels::IndexFault fault{};
-    std::memcpy(&fault, record->memory(), sizeof fault);
-    return fault;
-}
+constexpr int64_t kRecordBytes = 64;  // a line, so that the records of two kernels share none
+static_assert(sizeof(kernels::IndexFault) <= kRecordBytes);
+
+ForkSafeMutex idle_mutex;
+constinit FaultRecord *idle = nullptr;
+
+// The table that is being cut.
+struct Cutting {
+    std::mutex mutex;
+    UniqueTable table;
+    ContextKey context{};
+    int64_t used = 0;  // bytes
+};
+
+Cutting cutting;
 
 }  // namespace
 
+FaultRecord *FaultRecord::reuse(const ContextKey &context) {
+    FaultRecord *list = nullptr;
+    {
+        const std::lock_guard lock(idle_mutex);
+        list = std::exchange(idle, nullptr);
+    }
+    FaultRecord *found = nullptr;
+    for (FaultRecord **link = &list; *link != nullptr && found == nullptr;) {
+        FaultRecord *record = *link;
+        const bool is_gone = state_of(record->context_) == ContextState::Gone;
+        found = !is_gone && record->context_ == context && record->is_free() ? record : nullptr;
+        if (is_gone || found != nullptr) {
+            *link = record->next_;
+        } else {
+            link = &record->next_;
+        }
+        if (is_gone) {
+            delete record;
+        }
+    }
+    const std::lock_guard lock(idle_mutex);
+    FaultRecord **end = &idle;
+    while (*end != nullptr) {
+        end = &(*end)->next_;
+    }
+    *end = list;
+    return found;
+}
+
+FaultRecord *FaultRecord::cut(const ContextKey &context) {
+    const std::lock_guard<std::mutex> lock(cutting.mutex);
+    if (cutting.table.get() == nullptr || !(cutting.context == context) ||
+        cutting.used + kRecordBytes > via_min_table_bytes) {
+        cutting.table.reset(DescriptorTable::take(context, via_min_table_bytes));
+        cutting.context = context;
+        cutting.used = 0;
+    }
+    DescriptorTable *table = cutting.table.get();
+    if (table == nullptr) {
+        return nullptr;
+    }
+    auto *record = new (std::nothrow) FaultRecord(table, context, static_cast<char *>(table->memory()) + cutting.used);
+    if (record != nullptr) {
+        table->retain();
+        cutting.used += kRecordBytes;
+    }
+    return record;
+}
+
+FaultRecord *FaultRecord::take(const ContextKey &context) {
+    FaultRecord *found = reuse(context);
+    FaultRecord *record = found != nullptr ? found : cut(context);
+    if (record != nullptr) {
+        record->until_.reset(nullptr);
+        std::memset(record->memory_, 0, sizeof(kernels::IndexFault));
+    }
+    return record;
+}
+
+void FaultRecord::give_back(Fence *until) {
+    until_.reset(retained(until));
+    const std::lock_guard lock(idle_mutex);
+    next_ = std::exchange(idle, this);
+}
+
+// A forked child lacks the memory.
+kernels::IndexFault FaultRecord::read() const {
+    kernels::IndexFault fault{};
+    if (!is_forked_child()) {
+        std::memcpy(&fault, memory_, sizeof fault);
+    }
+    return fault;
+}
+
+uint64_t IndexFence::record() const { return reinterpret_cast<uint64_t>(record_->memory()); }
+
+IndexFence::~IndexFence() { record_->give_back(end_.get()); }
+
 Status IndexFence::check() const {
-    const kernels::IndexFault fault = read_fault(record_);
+    const kernels::IndexFault fault = record_->read();
     if (fault.place == 0) {
         return VIA_OK;
     }
@@ -38,17 +161,18 @@ Status IndexFence::wait() {
 
 Status IndexFence::make_stream_wait(const ResolvedStream &stream) { return end_.get()->make_stream_wait(stream); }
 
-bool IndexFence::has_failed() { return end_.get()->is_complete() && read_fault(record_).place != 0; }
+bool IndexFence::has_failed() { return end_.get()->is_complete() && record_->read().place != 0; }
 
 Status make_index_fence(const ContextKey &context, const IndexedRows &rows, IndexFence **out_fence) {
-    UniqueTable record(DescriptorTable::take(context, sizeof(kernels::IndexFault)));
-    if (record.get() == nullptr) {
+    FaultRecord *record = FaultRecord::take(context);
+    if (record == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no pinned memory for the record of a copy by index");
     }
-    std::memset(record.get()->memory(), 0, sizeof(kernels::IndexFault));
-    VIA_TRY(make_object("a fence", out_fence, record.get(), rows.dst_extent, rows.src_extent));
-    (void)record.release();
-    return VIA_OK;
+    const Status status = make_object("a fence", out_fence, record, rows.dst_extent, rows.src_extent);
+    if (status != VIA_OK) {
+        record->give_back(nullptr);
+    }
+    return status;
 }
 
 }  // namespace via::cuda

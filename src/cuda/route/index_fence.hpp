@@ -3,19 +3,21 @@
 
 #include "core/async/fence.hpp"
 #include "core/layout/indexed_rows.hpp"
-#include "cuda/launch/descriptor_table.hpp"
+#include "cuda/driver/context.hpp"
 
 namespace via::cuda {
+
+class FaultRecord;
 
 // The end of one run, with a record in pinned memory that its kernel writes. Fails if the record then has a fault.
 class IndexFence final : public Fence {
 public:
     // Takes the record.
-    IndexFence(DescriptorTable *record, int64_t dst_extent, int64_t src_extent)
+    IndexFence(FaultRecord *record, int64_t dst_extent, int64_t src_extent)
         : record_(record), dst_extent_(dst_extent), src_extent_(src_extent) {}
 
     // Returns the address of the record, for the kernel.
-    uint64_t record() const { return reinterpret_cast<uint64_t>(record_->memory()); }
+    uint64_t record() const;
 
     // Reads the record after the kernel has ended. Fails with VIA_ERROR_INDEX.
     VIA_NODISCARD Status check() const;
@@ -27,12 +29,13 @@ public:
     VIA_NODISCARD Status wait() override;
     VIA_NODISCARD Status make_stream_wait(const ResolvedStream &stream) override;
     bool is_on_device() override { return end_.get()->is_on_device(); }
+    bool may_fail() override { return true; }
     bool has_failed() override;
 
 private:
-    ~IndexFence() override { record_->release(end_.get()); }
+    ~IndexFence() override;
 
-    DescriptorTable *const record_;
+    FaultRecord *const record_;
     const int64_t dst_extent_;
     const int64_t src_extent_;
     UniqueFence end_;

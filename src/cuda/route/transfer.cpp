@@ -131,16 +131,18 @@ Status staged_now(const Transfer &transfer, const StagedPlan &plan, const Resolv
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
+bool makes_wait(const ResolvedStream &stream, Fence *fence) {
+    const CallbackScope quiet;  // reports no failure
+    return fence->make_stream_wait(stream) == VIA_OK;
+}
+
 Status staged_on(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &stream) {
     UniqueFence fence;
     VIA_TRY(run_staged_after_work(transfer, plan, stream, fence.out()));
     if (fence.get() == nullptr) {
         return VIA_OK;
     }
-    if (fence.get()->make_stream_wait(stream) != VIA_OK) {
-        return fence.get()->wait();
-    }
-    return note_arrays(transfer, stream);
+    return makes_wait(stream, fence.get()) ? note_arrays(transfer, stream) : fence.get()->wait();
 }
 
 // Refuses pageable memory: the graph would read or write it at every launch, long after the call.

@@ -83,6 +83,7 @@ Status wait_for_stream(const ResolvedStream &stream) {
 }
 
 bool is_of_primary_context(const ResolvedStream &stream) {
+    const CallbackScope quiet;  // reports no failure
     CUcontext primary = nullptr;
     return primary_context(stream.device_id, &primary) == VIA_OK && stream.context == primary;
 }
