@@ -160,6 +160,18 @@ void no_element_lies_outside_of_the_bytes_that_the_caller_names(void **) {
                                 [&] { return Array::wrap(values, {3, 2}, bounded(43, {4, 2})); });
     expect_thrown<PointerError>("wrap: strides reach 12 bytes before the address",
                                 [&] { return Array::wrap(values + 3, {4}, bounded(48, {-1})); });
+    const std::int64_t large = std::int64_t{1} << 30;
+    expect_thrown<OverflowError>("wrap: shape reaches over",
+                                 [&] { return Array::wrap(values, {large, large}, bounded(48)); });
+    expect_thrown<OverflowError>("wrap: shape reaches over",
+                                 [&] { return Array::wrap(values, {large, large}, bounded(48, {large, 0})); });
+    assert_int_equal(Array::wrap(values, {large, large}, bounded(48, {0, 0})).size(), large * large);
+    std::vector<float> owner(12);
+    float *const address = owner.data();
+    expect_thrown<PointerError>("wrap: nbytes is 48; expected 52 or more",
+                                [&] { return Array::adopt(std::move(owner), address, {13}, bounded(48)); });
+    assert_int_equal(owner.size(), 12);
+    assert_int_equal(Array::adopt(std::move(owner), address, {12}, bounded(48)).size(), 12);
 }
 
 void an_owner_of_memory_that_was_refused_is_still_the_callers(void **) {

@@ -71,6 +71,9 @@ namespace Viaduct.Tests
             Assert.That(
                 () => Bounded(block + 12, new long[] { 4 }, new long[] { -1 }, 48),
                 Throws.TypeOf<ViaPointerException>().With.Message.Contains("strides reach 12 bytes before the address"));
+            Assert.That(
+                () => Bounded(block, new[] { 1L << 30, 1L << 30 }, null, 48),
+                Throws.TypeOf<ViaOverflowException>().With.Message.Contains("shape reaches over"));
             Assert.That(() => Bounded(block, shape, null, -1), Throws.TypeOf<ViaInvalidArgumentException>());
             Marshal.FreeHGlobal(block);
         }

@@ -26,6 +26,17 @@ def test_arrays_like_another_are_on_its_device_unless_asked_otherwise() -> None:
     assert via.zeros_like(a, memory="pinned").device == "pinned"
 
 
+@pytest.mark.skipif(via.device_count() < 2, reason="there is one device")
+def test_memory_like_that_of_another_device_is_on_that_device() -> None:
+    a = via.zeros((2, 3), "float32", device="cuda:1")
+    for memory in ("device", "pool"):
+        assert via.empty_like(a, memory=memory).device == "cuda:1"
+        assert via.empty_like(a, device="cuda:0", memory=memory).device == "cuda:0"
+        assert via.empty(3, "int8", device="cuda:1", memory=memory).device == "cuda:1"
+    assert via.empty_like(a, memory="host").device == "cpu"
+    assert via.empty_like(a, memory="pinned").device == "pinned"
+
+
 def test_asarray_copies_to_another_device_and_not_to_its_own() -> None:
     a = via.full(4, 3, "float32", device="cuda:0")
     assert via.asarray(a, device="cuda:0") is a

@@ -86,6 +86,9 @@ def test_a_value_that_does_not_fit_is_refused_by_name() -> None:
         lambda: via.zeros(4, "x"),
         lambda: via.ones(4, "int8", memory="disk"),
         lambda: via.empty_like(grid(), device="disk"),
+        lambda: via.empty(4, "int8", device="cpu", memory="device"),
+        lambda: via.empty(4, "int8", device="cuda:0", memory="host"),
+        lambda: via.empty(4, "int8", device="cuda:0", memory="shared"),
     ],
 )
 def test_what_cannot_be_made_is_refused_as_empty_refuses_it(call: Callable[[], Any]) -> None:

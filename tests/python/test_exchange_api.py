@@ -53,6 +53,21 @@ def test_the_table_is_complete_and_says_its_version(table: Table) -> None:
     assert all([table.allocate, table.from_object, table.to_object, table.borrow, table.current_stream])
 
 
+@pytest.mark.parametrize("device", [(1, 7), (4, 0), (7, 0), (10, 0), (14, 0), (99, 0), (-1, 0)])
+def test_no_memory_is_allocated_on_devices_of_others(table: Table, device: tuple[int, int]) -> None:
+    function = ctypes.CFUNCTYPE(
+        ctypes.c_int, ctypes.POINTER(Tensor), ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p, SET_ERROR
+    )(table.allocate)
+    said: list[bytes] = []
+    report = SET_ERROR(lambda context, kind, text: said.append(kind + b": " + text))
+    prototype, out, shape = Tensor(), ctypes.c_void_p(), (ctypes.c_int64 * 1)(4)
+    prototype.device.device_type, prototype.device.device_id = device
+    prototype.ndim, prototype.shape = 1, shape
+    prototype.dtype.code, prototype.dtype.bits, prototype.dtype.lanes = 2, 32, 1
+    assert function(ctypes.byref(prototype), ctypes.byref(out), None, report) == -1 and not out.value
+    assert said[0].startswith(f"RuntimeError: device is type {device[0]}, number {device[1]}; expected".encode())
+
+
 def test_it_belongs_to_the_type() -> None:
     assert "__dlpack_c_exchange_api__" in vars(via.Array)
 

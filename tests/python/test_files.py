@@ -272,13 +272,28 @@ def test_blocks_take_so_many_buffers_whatever_the_file(numbers: Path) -> None:
     assert via.stats()["host_bytes"] == before
 
 
+@pytest.mark.parametrize("depth", [3, 4])
+def test_blocks_may_be_written_in_another_order(tmp_path: Path, depth: int) -> None:
+    """The next but one read must not take the buffer of a block that is still being written."""
+    rows = np.repeat(np.arange(48, dtype=np.int32), 1 << 18).reshape(48, 1 << 18)
+    np.save(tmp_path / "rows.npy", rows)
+    earlier: Any = None
+    for block in via.stream_blocks(tmp_path / "rows.npy", 4, output=tmp_path / "out.npy", depth=depth):
+        if block.start // 4 % 2 == 1:
+            block.write(block.array)
+            earlier.write(earlier.array)
+        earlier = block
+    assert np.array_equal(np.load(tmp_path / "out.npy"), rows)
+
+
 def test_leaving_early_ends_what_is_under_way(numbers: Path, tmp_path: Path) -> None:
     before = via.stats()
-    for part in via.stream_blocks(numbers, 10, output=tmp_path / "out"):
+    for part in via.stream_blocks(numbers, 10, output=tmp_path / "out.npy"):
         part.write(part.array)
         if part.start == 50:
             break
     del part
+    assert np.array_equal(np.load(tmp_path / "out.npy")[:60], np.load(numbers)[:60])
     after = via.stats()
     assert (after["live_arrays"], after["host_bytes"]) == (before["live_arrays"], before["host_bytes"])
 

@@ -178,6 +178,59 @@ for thread in threads: thread.join()
 """)
 
 
+def test_a_child_that_is_forked_in_a_callback_goes_on_after_it() -> None:
+    output = run_python("""
+import os, threading, warnings
+import viaduct as via
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # since Python 3.12
+status, called = [], threading.Event()
+def fork(task):
+    child = os.fork()
+    if child == 0:
+        threading.Timer(0.2, os._exit, [0]).start()  # after the callback has returned
+        return
+    status.append(os.waitpid(child, 0)[1])
+    called.set()
+task = via.copy_submit(via.empty(1 << 24, "uint8"), via.empty(1 << 24, "uint8"))
+task.add_done_callback(fork)
+called.wait(20)
+print(status)
+""")
+    assert output == "[0]\n"
+
+
+def test_a_batch_that_ran_on_another_thread_takes_copies_in_a_child() -> None:
+    output = run_python("""
+import os, threading, warnings
+import viaduct as via
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # since Python 3.12
+large, other = via.empty(1 << 28, "uint8"), via.empty(1 << 28, "uint8")
+a, b = via.zeros(4, "uint8"), via.ones(4, "uint8")
+batch, going = via.Batch(), threading.Event()
+for _ in range(4): batch.add(large, other)
+def run():
+    going.set()
+    batch.run()
+thread = threading.Thread(target=run)
+thread.start()
+going.wait()
+child = os.fork()
+if child == 0:
+    batch.add(a, b)
+    threads = [threading.Thread(target=sorted, args=(range(1000),)) for _ in range(4)]  # on the stacks of the old ones
+    for each in threads: each.start()
+    for each in threads: each.join()
+    fresh = via.Batch()
+    fresh.add(a, b)
+    fresh.run()
+    print(a.tolist(), flush=True)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+""")
+    assert output == "[1, 1, 1, 1]\n"
+
+
 # ------------------------------------------------------------------------------------------------ other interpreters
 
 

@@ -160,6 +160,8 @@ def test_axes_of_one_come_and_go() -> None:
     same(a[None, :, None].squeeze(), n)
     same(a[None, :, None].squeeze((0,)), n[:, None])
     same(a[None, :, None].squeeze(axis=(0, 2)), n)
+    with pytest.raises(TypeError, match="axis is"):
+        a.squeeze("x")
     same(a.squeeze(()), n)
 
 

@@ -44,6 +44,20 @@ def test_an_array_is_made_of_just_enough_bytes_and_of_no_byte_less(
             via.wrap(ADDRESS, shape, dtype, strides=strides, nbytes=needed - 1)
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype", "strides"),
+    [
+        ((1 << 60,), "uint8", None),
+        ((1 << 57,), "float64", None),
+        ((1 << 30, 1 << 30), "uint8", None),
+        ((1 << 20, 1 << 20), "uint8", (1 << 45, 1 << 45)),
+    ],
+)
+def test_no_number_is_too_large_to_be_outside(shape: Any, dtype: str, strides: Any) -> None:
+    with pytest.raises((via.PointerError, via.ExtentOverflowError), match="wrap: (nbytes is 64|shape reaches over)"):
+        via.wrap(ADDRESS, shape, dtype, strides=strides, nbytes=64, check=False)
+
+
 def test_strides_that_lead_to_before_the_address_are_refused() -> None:
     with pytest.raises(via.PointerError, match="strides reach 9 bytes before the address"):
         via.wrap(ADDRESS + 32, 4, "uint8", strides=(-3,), nbytes=32)

@@ -8,7 +8,7 @@ namespace Viaduct
         internal long First;
         internal long End;
 
-        /// <summary>Of no elements, none. OverflowException for sums that the library refuses too.</summary>
+        /// <summary>Of no elements, none. OverflowException beyond 2^63 - 1 bits.</summary>
         internal static ByteRange Of(DType dtype, long[] shape, long[] strides, bool inBytes)
         {
             long bits = dtype.Bits;

@@ -207,7 +207,6 @@ namespace Viaduct
             CheckLength(strides, shape.Length, "strides");
         }
 
-        // Sums that overflow are left to the library, which refuses them with its own reason.
         private static void CheckBound(DType dtype, long[] shape, long[] strides, WrapFlags flags, long? nbytes)
         {
             if (nbytes == null)
@@ -224,6 +223,8 @@ namespace Viaduct
             }
             catch (OverflowException)
             {
+                throw new ViaOverflowException(
+                    "ViaArray.Wrap: shape reaches over more than 2^63 - 1 bits; expected an array within nbytes");
             }
         }
 

@@ -1,5 +1,7 @@
 #include "batch.hpp"
 
+#include <pthread.h>
+
 #include "conversion.hpp"
 #include "interop/interop.hpp"
 #include "objects/handles.hpp"
@@ -24,12 +26,15 @@ via_batch *batch_in(PyObject *self) { return static_cast<via_batch *>(handle_in(
 class UnderWay {
 public:
     explicit UnderWay(via_batch *batch) : batch_(batch), next_(std::exchange(first_, this)) {}
+    // A child that was forked inside has forgotten the list.
     ~UnderWay() {
         UnderWay **link = &first_;
-        while (*link != this) {
+        while (*link != nullptr && *link != this) {
             link = &(*link)->next_;
         }
-        *link = next_;
+        if (*link != nullptr) {
+            *link = next_;
+        }
     }
     UnderWay(const UnderWay &) = delete;
     UnderWay &operator=(const UnderWay &) = delete;
@@ -41,6 +46,9 @@ public:
         }
         return node != nullptr;
     }
+
+    // In a forked child, which has none of the threads whose stacks hold the list.
+    static void forget() { first_ = nullptr; }
 
 private:
     static UnderWay *first_;
@@ -228,6 +236,9 @@ PyType_Slot kSlots[] = {
 
 }  // namespace
 
-bool add_batch_type(PyObject *module) { return add_handle_type(module, HandleKind::Batch, kDoc, kSlots); }
+bool add_batch_type(PyObject *module) {
+    pthread_atfork(nullptr, nullptr, UnderWay::forget);
+    return add_handle_type(module, HandleKind::Batch, kDoc, kSlots);
+}
 
 }  // namespace viapy

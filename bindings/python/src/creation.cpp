@@ -32,7 +32,7 @@ struct Plan {
 bool parse_memory(const char *function, const Plan &plan, MemoryHandle *memory) {
     PyObject *device_given = plan.places[0];
     PyObject *memory_given = plan.places[1];
-    Device device = is_given(memory_given) ? Device() : plan.device;
+    Device device = plan.device;
     if (!parse_device(function, device_given, &device)) {
         return false;
     }

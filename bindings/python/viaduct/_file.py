@@ -429,14 +429,19 @@ class _Results:
         return self._file
 
     def finish(self, before: int) -> None:
-        """Waits for the writes of blocks that begin before that row."""
-        while self._tasks and self._tasks[0][0] < before:
-            self._tasks.pop(0)[1].wait()
+        """Waits for the writes of blocks that begin before that row, in whatever order they were written."""
+        for entry in [entry for entry in self._tasks if entry[0] < before]:
+            entry[1].wait()
+            self._tasks.remove(entry)
 
-    def abandon(self) -> None:
-        for _, task in self._tasks:
-            _abandon(task)
-        self._tasks.clear()
+    def close(self, failed: bool) -> None:
+        """Waits for all writes. After a failure cancels them."""
+        try:
+            self.finish(0 if failed else self._rows)
+        finally:
+            for _, task in self._tasks:
+                _abandon(task)
+            self._tasks.clear()
 
 
 class _Progress:
@@ -557,7 +562,8 @@ def stream_blocks(
 
     Reads the next blocks while one is in use. Block.write() writes to `output`, a file or the path of a new one, in the
     background. An array is valid until the next but one block: it lies in one of `depth` buffers, which are all the
-    memory used. Queue device work on `stream`, the legacy stream by default. Calls `progress` with the bytes so far and
+    memory used. Leaving the loop early waits for the results written so far. Queue device work on `stream`, the legacy
+    stream by default. Calls `progress` with the bytes so far and
     in all; True shows a bar if tqdm is installed.
     """
     if block < 1 or depth < 3:
@@ -570,7 +576,7 @@ def stream_blocks(
         reads = _Reads(source, rows, depth, device, stream)
         stack.callback(reads.abandon)
         results = _Results(output, rows.rows, stream)
-        stack.callback(results.abandon)
+        stack.push(lambda kind, *_: results.close(kind not in (None, GeneratorExit)))
         meter = _Progress(progress, rows.rows * rows.row_bytes)
         stack.callback(meter.close)
         yield from _blocks(rows, reads, results, meter, depth)

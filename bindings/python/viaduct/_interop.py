@@ -139,7 +139,7 @@ def _name_of_numpy_dtype(dtype: Any) -> str | int:
     return str(dtype.name)
 
 
-def dtype_object(name: str, record_bytes: int) -> object:
+def dtype_object(name: str, record_bytes: int) -> Any:
     """Returns a numpy.dtype for a name if NumPy, or ml_dtypes, has one of the same size, otherwise the name."""
     try:
         import numpy
@@ -328,6 +328,8 @@ def to_numpy(array: Array) -> Any:
             f"Array.numpy: the memory is on {array.device}; expected host memory (call copy(device='cpu'))"
         )
     dtype = array.dtype
+    if isinstance(dtype, str):
+        dtype = dtype_object(dtype, 0)  # ml_dtypes may have been installed since
     if isinstance(dtype, str):
         raise TypeError(_no_numpy_type(array.dtype_name))
     is_registered = dtype.isbuiltin == 2  # by another package: such types have no format

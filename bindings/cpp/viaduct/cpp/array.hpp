@@ -46,7 +46,7 @@ struct ByteRange {
     std::int64_t first = 0;
     std::int64_t end = 0;
 
-    // False for sums that overflow, which the library refuses with its own reason.
+    // False for sums that overflow.
     bool measure(std::int32_t dtype, Extents shape, Extents strides, bool in_bytes) {
         std::int64_t dense = via_dtype_bits(dtype), below = 0, above = 0;
         const std::int64_t bits = dense;
@@ -62,7 +62,7 @@ struct ByteRange {
             std::int64_t last = 0;
             std::int64_t *const side = step < 0 ? &below : &above;
             if (__builtin_mul_overflow(step, extent - 1, &last) || __builtin_add_overflow(*side, last, side) ||
-                __builtin_mul_overflow(dense, extent, &dense)) {
+                (strides.data() == nullptr && __builtin_mul_overflow(dense, extent, &dense))) {
                 return false;
             }
         }
@@ -109,6 +109,9 @@ public:
         static_assert(std::is_nothrow_move_assignable_v<Owner>, "an owner that cannot be given back");
         if (!layout.strides.fits(shape.size())) {
             return refuse_strides(layout, shape);
+        }
+        if (!is_bounded(dtype_of<T>, shape, layout)) {
+            return refuse_bound(dtype_of<T>, shape, layout);
         }
         auto held = std::make_unique<Owner>(std::move(owner));
         via_array *array = nullptr;
@@ -303,13 +306,29 @@ private:
         return detail::refuse_length<Array>("wrap: strides", layout.strides.size(), shape.size());
     }
 
-    [[gnu::cold, gnu::noinline]] static Result<Array> refuse_bound(std::int64_t first, std::int64_t end,
-                                                                   std::int64_t nbytes) {
+    static bool measure(std::int32_t dtype, Extents shape, const Layout &layout, detail::ByteRange *out_range) {
+        return out_range->measure(dtype, shape, layout.strides, (layout.flags & VIA_WRAP_BYTE_STRIDES) != 0);
+    }
+
+    static bool is_bounded(std::int32_t dtype, Extents shape, const Layout &layout) {
+        detail::ByteRange range;
+        return layout.nbytes < 0 ||
+               (measure(dtype, shape, layout, &range) && range.first >= 0 && range.end <= layout.nbytes);
+    }
+
+    [[gnu::cold, gnu::noinline]] static Result<Array> refuse_bound(std::int32_t dtype, Extents shape,
+                                                                   const Layout &layout) {
+        detail::ByteRange range;
+        if (!measure(dtype, shape, layout, &range)) {
+            return detail::refuse<Array>(
+                VIA_ERROR_OVERFLOW,
+                "wrap: shape reaches over more than 2^63 - 1 bits; expected an array within nbytes");
+        }
         return detail::refuse<Array>(
-            VIA_ERROR_POINTER,
-            first < 0 ? "wrap: strides reach " + std::to_string(-first) + " bytes before the address; expected none"
-                      : "wrap: nbytes is " + std::to_string(nbytes) + "; expected " + std::to_string(end) +
-                            " or more for that shape and dtype");
+            VIA_ERROR_POINTER, range.first < 0 ? "wrap: strides reach " + std::to_string(-range.first) +
+                                                     " bytes before the address; expected none"
+                                               : "wrap: nbytes is " + std::to_string(layout.nbytes) + "; expected " +
+                                                     std::to_string(range.end) + " or more for that shape and dtype");
     }
 
     [[gnu::always_inline]] static inline Result<Array> wrap_memory(void *address, std::int32_t dtype, Extents shape,
@@ -318,13 +337,8 @@ private:
         if (!layout.strides.fits(shape.size())) {
             return refuse_strides(layout, shape);
         }
-        if (layout.nbytes >= 0) {
-            detail::ByteRange range;
-            const bool in_bytes = (layout.flags & VIA_WRAP_BYTE_STRIDES) != 0;
-            if (range.measure(dtype, shape, layout.strides, in_bytes) &&
-                (range.first < 0 || range.end > layout.nbytes)) {
-                return refuse_bound(range.first, range.end, layout.nbytes);
-            }
+        if (!is_bounded(dtype, shape, layout)) {
+            return refuse_bound(dtype, shape, layout);
         }
         via_array *array = nullptr;
         return detail::made<Array>(call(address, dtype, shape, layout, release_memory, context, &array), array);

@@ -71,7 +71,7 @@ Signature kSqueeze = {"Array.squeeze", 1, 0, {"axis"}};
 PyObject *squeeze(PyObject *self, PyObject *(&values)[1]) {
     int32_t count = 0;
     int32_t axes[VIA_MAX_NDIM];
-    if ((is_given(values[0]) && !parse_axes("Array.squeeze", "values[0]", values[0], &count, axes))) {
+    if ((is_given(values[0]) && !parse_axes("Array.squeeze", "axis", values[0], &count, axes))) {
         return nullptr;
     }
     if (is_given(values[0]) && count == 0) {

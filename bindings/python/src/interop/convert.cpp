@@ -65,6 +65,9 @@ bool prepare(PyObject *kind, via_array *array) {
 
 const DLPackExchangeAPI *api_of(const char *where, PyObject *kind) {
     const DLPackExchangeAPI *api = PyType_Check(kind) ? known_type(kind).api : nullptr;
+    if (api == nullptr && PyType_Check(kind)) {
+        api = look_at(kind).api;  // which a package may have added since
+    }
     if (api == nullptr || api->managed_tensor_to_py_object_no_sync == nullptr) {
         raise(VIA_ERROR_DTYPE,
               "%s is %S; expected a type with __dlpack_c_exchange_api__, such as torch.Tensor (for others, call the "

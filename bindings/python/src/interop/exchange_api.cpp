@@ -65,10 +65,15 @@ KnownType known_type(PyObject *type) {
     if (known.type == type) {
         return known;
     }
+    return look_at(type);
+}
+
+KnownType look_at(PyObject *type) {
     Ref numpy = loaded("numpy", "ndarray");
     KnownType found = {type,  find_api(type),       numpy && numpy.get() == type,
                        false, has_lazy_views(type), has_mask(type, numpy.get())};
     Py_INCREF(type);
+    KnownType &known = slot_of(type);
     Ref forgotten(known.type);
     known = found;
     return found;

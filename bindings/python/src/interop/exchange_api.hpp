@@ -20,6 +20,9 @@ struct KnownType {
 // Returns the cached properties of a type.
 KnownType known_type(PyObject *type);
 
+// Does the same anew: a package may have changed the type since.
+KnownType look_at(PyObject *type);
+
 // Records that a type is_prepared.
 void mark_prepared(PyObject *type);
 

@@ -1,6 +1,7 @@
 #include "interop/exchange_table.hpp"
 
 #include <dlpack/dlpack.h>
+#include <cstdio>
 
 #include "array/array.hpp"
 #include "objects/stream_argument.hpp"
@@ -28,14 +29,28 @@ const char *kind_of(via_status status) {
     }
 }
 
+// Returns the kind of memory of a device that arrays can be allocated on; 0 for others.
+int32_t memory_kind_of(const DLDevice &device) {
+    switch (device.device_type) {
+        case kDLCPU:
+            return device.device_id == 0 ? VIA_MEMORY_HOST : 0;
+        case kDLCUDA:
+            return VIA_MEMORY_DEVICE;
+        case kDLCUDAHost:
+            return VIA_MEMORY_PINNED;
+        case kDLCUDAManaged:
+            return VIA_MEMORY_MANAGED;
+        default:
+            return 0;
+    }
+}
+
 via_status allocate_array(const DLTensor &prototype, via_array **out_array) {
     int32_t dtype = prototype.dtype.code | prototype.dtype.bits << 8 | prototype.dtype.lanes << 16;
-    if (prototype.device.device_type == kDLCPU) {
+    int32_t kind = memory_kind_of(prototype.device);
+    if (kind == VIA_MEMORY_HOST) {
         return via_empty(nullptr, dtype, prototype.ndim, prototype.shape, nullptr, out_array);
     }
-    int32_t kind = prototype.device.device_type == kDLCUDAHost      ? VIA_MEMORY_PINNED
-                   : prototype.device.device_type == kDLCUDAManaged ? VIA_MEMORY_MANAGED
-                                                                    : VIA_MEMORY_DEVICE;
     via_memory *memory = nullptr;
     via_status status = via_memory_create(kind, prototype.device.device_id, &memory);
     if (status == VIA_OK) {
@@ -48,6 +63,13 @@ via_status allocate_array(const DLTensor &prototype, via_array **out_array) {
 int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *context, SetError set_error) {
     via_array *array = nullptr;
     *out = nullptr;
+    if (memory_kind_of(prototype->device) == 0) {
+        char text[128];
+        std::snprintf(text, sizeof text, "device is type %d, number %d; expected one that Viaduct allocates memory on",
+                      static_cast<int>(prototype->device.device_type), static_cast<int>(prototype->device.device_id));
+        set_error(context, kind_of(VIA_ERROR_DEVICE), text);
+        return -1;
+    }
     via_status status = allocate_array(*prototype, &array);
     if (status == VIA_OK) {
         status = via_to_dlpack(array, nullptr, via_stream_no_sync(), out);
@@ -103,7 +125,8 @@ int to_object(DLManagedTensorVersioned *tensor, void **out) {
     via_stream *stream = nullptr;
     *out = nullptr;
     const DLDevice &device = tensor->dl_tensor.device;
-    bool on_device = tensor->version.major == DLPACK_MAJOR_VERSION && device.device_type == kDLCUDA;
+    bool on_device = tensor->version.major == DLPACK_MAJOR_VERSION &&
+                     (device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged);
     via_status status = on_device ? via_stream_current(device.device_id, &stream) : VIA_OK;
     if (status == VIA_OK) {
         status = via_from_dlpack(tensor, nullptr, on_device ? stream : via_stream_no_sync(), &array);

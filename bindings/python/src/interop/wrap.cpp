@@ -87,7 +87,7 @@ struct ByteRange {
     int64_t end = 0;  // behind the last byte
 };
 
-// Sums overflow only for arrays that the library refuses with its own reason.
+// Returns false for sums that overflow.
 bool sum_up(const Extents &shape, const Extents *strides, int64_t bits, ByteRange *out) {
     bool fits = true;
     int64_t total = bits;  // of a dense array
@@ -116,8 +116,7 @@ bool parse_bound(PyObject *given, int64_t *out) {
 }
 
 // Returns whether every element lies in the `nbytes` bytes from the address on; false with an exception set. Strides
-// are in bytes, NULL for a row-major array. True without a bound, and for extents and sums that the library refuses
-// itself.
+// are in bytes, NULL for a row-major array. True without a bound, and for extents that the library refuses itself.
 bool stays_within(PyObject *nbytes, const Extents &shape, const Extents *strides, int32_t dtype) {
     int64_t bound = 0;
     ByteRange reach;
@@ -129,8 +128,12 @@ bool stays_within(PyObject *nbytes, const Extents &shape, const Extents *strides
     }
     const bool has_elements =
         std::all_of(shape.values, shape.values + shape.count, [](int64_t extent) { return extent > 0; });
-    if (!has_elements || !sum_up(shape, strides, via_dtype_bits(dtype), &reach)) {
+    if (!has_elements) {
         return true;
+    }
+    if (!sum_up(shape, strides, via_dtype_bits(dtype), &reach)) {
+        raise(VIA_ERROR_OVERFLOW, "wrap: shape reaches over more than 2^63 - 1 bits; expected an array within nbytes");
+        return false;
     }
     if (reach.first < 0) {
         raise(VIA_ERROR_POINTER, "wrap: strides reach %lld bytes before the address; expected none",
@@ -158,6 +161,14 @@ via_array *make(const Request &request) {
     });
 }
 
+// The memory is the caller's still, who has got no array.
+void forget_release(via_array *array) {
+    ErrorScope errors;
+    if (BorrowedMemory *memory = borrowed_memory_of(array)) {
+        Py_CLEAR(memory->release);
+    }
+}
+
 PyObject *wrap(PyObject *, PyObject *(&values)[11]) {
     Request request;
     request.values = values;
@@ -168,7 +179,11 @@ PyObject *wrap(PyObject *, PyObject *(&values)[11]) {
     }
     Handle array(make(request));
     if (array && is_given(values[10])) {
-        return convert("wrap: to", array.get(), values[10], true);
+        PyObject *made = convert("wrap: to", array.get(), values[10], true);
+        if (made == nullptr) {
+            forget_release(array.get());
+        }
+        return made;
     }
     return array ? new_array(array.release(), Origin::Wrapped) : nullptr;
 }

@@ -202,11 +202,30 @@ bool MemoryHandle::of_device(const char *function, const Device &device) {
     return (device.type == VIA_DEVICE_CPU && device.id == 0) || create_usual(function, device);
 }
 
+namespace {
+
+// Any memory but that of a device is of the host, whatever device reaches it. `device` without its name is where
+// similar memory is.
+bool create_named(const char *function, const MemoryName &name, bool device_named, const Device &device,
+                  MemoryHandle *out_memory) {
+    const bool on_device = name.kind == VIA_MEMORY_DEVICE || name.kind == VIA_MEMORY_DEVICE_POOL;
+    const bool on_host = name.kind == VIA_MEMORY_HOST || name.kind == VIA_MEMORY_SHARED;
+    const bool is_cuda = device.type == VIA_DEVICE_CUDA;
+    if (device_named && (on_device ? !is_cuda : on_host && is_cuda)) {
+        raise(VIA_ERROR_DEVICE, "%s: memory is \"%s\"; expected memory of the device that is named", function,
+              name.name);
+        return false;
+    }
+    return out_memory->create(name.kind, device_named || (on_device && is_cuda) ? device.id : 0);
+}
+
+}  // namespace
+
 bool MemoryHandle::of_value(const char *function, PyObject *value, bool device_named, const Device &device) {
     if (PyUnicode_Check(value)) {
         for (const MemoryName &candidate : kMemoryNames) {
             if (PyUnicode_CompareWithASCIIString(value, candidate.name) == 0) {
-                return create(candidate.kind, device.id);
+                return create_named(function, candidate, device_named, device, this);
             }
         }
         raise(VIA_ERROR_INVALID_ARGUMENT,

@@ -20,8 +20,8 @@ public:
     bool create_usual(const char *function, const Device &device);
     bool of_device(const char *function, const Device &device);
 
-    // Accepts "host", "pinned", "device", "pool", "managed" or "shared", on the device. Also accepts a Memory, which
-    // must be on the device if one was named.
+    // Accepts "host", "pinned", "device", "pool", "managed" or "shared", and a Memory, which must be on the device if
+    // that was named. A device that was not named is where "device" and "pool" are.
     bool of_value(const char *function, PyObject *value, bool device_named, const Device &device);
 
     bool create(int32_t kind, int32_t device_id);

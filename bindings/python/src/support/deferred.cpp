@@ -19,7 +19,23 @@ std::atomic<Deferred *> g_waiting{nullptr};  // newest first
 Deferred *g_ready = nullptr;                 // oldest first; only for who holds the GIL
 std::atomic<bool> g_scheduled{false};        // a pending call will drain
 std::atomic<bool> g_closed{false};           // the interpreter is ending
-std::atomic<int> g_schedulers{0};            // threads inside Py_AddPendingCall, or waiting for the GIL
+std::atomic<int> g_schedulers{0};            // calls inside Py_AddPendingCall, or waiting for the GIL
+thread_local int t_schedulers = 0;           // of them, those of this thread
+
+// Counts one of them.
+class SchedulerScope {
+public:
+    SchedulerScope() {
+        ++t_schedulers;
+        g_schedulers.fetch_add(1);
+    }
+    ~SchedulerScope() {
+        --t_schedulers;
+        g_schedulers.fetch_sub(1);
+    }
+    SchedulerScope(const SchedulerScope &) = delete;
+    SchedulerScope &operator=(const SchedulerScope &) = delete;
+};
 
 // Finds the function that returns the current thread state, public since Python 3.13. PyGILState_Check returns 1 if
 // there are subinterpreters, so states are compared instead.
@@ -39,13 +55,12 @@ int drain_from_interpreter(void *) {
 
 // Counts the calling thread, which the end of the interpreter waits for. Later threads see that it has ended.
 void schedule_drain() {
-    g_schedulers.fetch_add(1);
+    const SchedulerScope scope;
     if (!g_closed.load() && !g_scheduled.exchange(true)) {
         if (Py_AddPendingCall(drain_from_interpreter, nullptr) != 0) {
             g_scheduled.store(false);  // the queue is full: the next call of ours drains
         }
     }
-    g_schedulers.fetch_sub(1);
 }
 
 void defer(Deferred *work) {
@@ -84,16 +99,18 @@ struct Running {
 };
 Running *g_running = nullptr;
 
-// Nested calls leave the list as they found it.
+// Nested calls leave the list as they found it. A child that was forked inside has forgotten it.
 class RunningScope {
 public:
     RunningScope() : running_{PyThread_get_thread_ident(), g_running} { g_running = &running_; }
     ~RunningScope() {
         Running **link = &g_running;
-        while (*link != &running_) {
+        while (*link != nullptr && *link != &running_) {
             link = &(*link)->next;
         }
-        *link = running_.next;
+        if (*link != nullptr) {
+            *link = running_.next;
+        }
     }
     RunningScope(const RunningScope &) = delete;
     RunningScope &operator=(const RunningScope &) = delete;
@@ -107,9 +124,9 @@ void run_counted(Deferred *work) {
     run(work);
 }
 
-// Forgets the counted threads, which a forked child does not have.
+// Forgets the counted threads but this one: a forked child does not have them.
 void after_fork_in_child() {
-    g_schedulers.store(0);
+    g_schedulers.store(t_schedulers);
     g_running = nullptr;
 }
 
@@ -182,13 +199,12 @@ void run_with_gil(Deferred *work) {
         run(work);
         return;
     }
-    g_schedulers.fetch_add(1);
+    const SchedulerScope scope;
     if (!g_closed.load()) {
         PyGILState_STATE state = PyGILState_Ensure();
         run_counted(work);
         PyGILState_Release(state);
     }
-    g_schedulers.fetch_sub(1);
 }
 
 // The work may run Python code that calls this again, which then continues with the list.

@@ -71,10 +71,17 @@ int32_t parse_text(const char *function, PyObject *value) {
     return dtype != 0 ? dtype : parse_foreign(function, value);
 }
 
-// Cached dtype objects, by number. Few programs use more than a handful.
+// Cached dtype objects, by number. Few programs use more than a handful. A name stands until another module is
+// imported, which may have the type.
 struct Made {
     int32_t dtype;
+    Py_ssize_t modules;  // how many there were
     PyObject *object;
+
+    bool holds(int32_t wanted) const {
+        return dtype == wanted && object != nullptr &&
+               (!PyUnicode_Check(object) || modules == PyDict_Size(PyImport_GetModuleDict()));
+    }
 };
 Made g_made[128] = {};
 
@@ -117,13 +124,13 @@ PyObject *dtype_number(PyObject *, PyObject *args) {
 
 PyObject *dtype_object(int32_t dtype) {
     Made &slot = g_made[static_cast<uint32_t>(dtype * 0x9E3779B1u) >> 25];
-    if (slot.dtype != dtype || slot.object == nullptr) {
+    if (!slot.holds(dtype)) {
         PyObject *object = make_dtype_object(dtype);
         if (object == nullptr) {
             return nullptr;
         }
         Ref forgotten(slot.object);
-        slot = {dtype, object};
+        slot = {dtype, PyDict_Size(PyImport_GetModuleDict()), object};
         Py_INCREF(object);
         return object;
     }
