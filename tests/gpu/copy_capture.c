@@ -218,14 +218,17 @@ static void pageable_memory_is_refused_and_the_capture_goes_on(void **state) {
     refuse_pageable(PAGEABLE, DEVICE, 24 << 20);
 }
 
-/* They need the host, which no graph could have it do. */
-static void packed_elements_in_parts_of_bytes_are_refused_and_the_capture_goes_on(void **state) {
-    (void)state;
-    pair both = new_pair(DEVICE, DEVICE, 64);
-    via_array *dst = NULL;
-    via_array *src = NULL;
-    ok(via_wrap(both.dst.data, VIA_UINT4, 2, SHAPE(5, 7), SHAPE(1, 5), VIA_DEVICE_CUDA, 0, 0, NULL, NULL, &dst));
-    ok(via_wrap(both.src.data, VIA_UINT4, 2, SHAPE(5, 7), NULL, VIA_DEVICE_CUDA, 0, 0, NULL, NULL, &src));
+static via_array *wrap_packed(const block *at, int32_t ndim, const int64_t *shape, const int64_t *strides) {
+    via_array *made = NULL;
+    ok(via_wrap(at->data + 3, VIA_UINT4, ndim, shape, strides, place_type(at->where), 0, 0, NULL, NULL, &made));
+    return made;
+}
+
+static void refuse_packed(place where, int32_t ndim, const int64_t *shape, const int64_t *dst_strides,
+                          const int64_t *src_strides) {
+    pair both = new_pair(where, where, 64);
+    via_array *dst = wrap_packed(&both.dst, ndim, shape, dst_strides);
+    via_array *src = wrap_packed(&both.src, ndim, shape, src_strides);
     refused(VIA_ERROR_INVALID_ARGUMENT, "no_sync", via_copy_async(dst, src, via_stream_no_sync()));
     CUstream native = new_stream();
     via_stream *stream = wrap_native(native, 0);
@@ -239,6 +242,15 @@ static void packed_elements_in_parts_of_bytes_are_refused_and_the_capture_goes_o
     via_array_release(src);
     release_block(&both.dst);
     release_block(&both.src);
+}
+
+/* They need the host, which no graph could have it do; elements backwards are one run, but inside bytes. */
+static void packed_elements_in_parts_of_bytes_are_refused_and_the_capture_goes_on(void **state) {
+    (void)state;
+    for (place where = PINNED; where <= DEVICE; ++where) {
+        refuse_packed(where, 2, SHAPE(5, 7), SHAPE(1, 5), NULL);
+        refuse_packed(where, 1, SHAPE(4), SHAPE(-1), SHAPE(-1));
+    }
 }
 
 static void a_batch_that_cannot_be_captured_whole_is_not_captured(void **state) {

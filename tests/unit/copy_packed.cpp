@@ -1,5 +1,6 @@
 // Elements narrower than a byte: copied in any layout, filled where they come in whole bytes, refused by name
 // elsewhere.
+#include "copy/copy_plan.hpp"
 #include "copy/fill.hpp"
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
@@ -156,6 +157,21 @@ void for_each_element(const std::vector<int64_t> &shape, const PackedLayout &dst
     }
 }
 
+// Elements 6 to 3, backwards: neither end of the run is one of a byte.
+void a_run_inside_bytes_is_not_one_of_whole_bytes(void **) {
+    char src[8] = {0};
+    char dst[8] = {0};
+    const Wrapped dst_array(dst + 3, VIA_UINT4, {4}, {-1}, kElements);
+    const Wrapped src_array(src + 3, VIA_UINT4, {4}, {-1}, kElements);
+    via::Plan plan;
+    via::cuda::Transfer transfer{};
+    assert_int_equal(via::normalise_copy(dst_array.get(), src_array.get(), &plan), VIA_OK);
+    assert_true(plan.in_bits && plan.ndim == 0);
+    assert_false(via::is_adjacent(plan));
+    assert_int_equal(via::make_transfer(plan, dst_array.get(), src_array.get(), via::Ask::Never, &transfer), VIA_OK);
+    assert_int_equal(transfer.nbytes, 2);
+}
+
 enum class How { Now, Task };
 
 void copy_as(via_array *dst, via_array *src, How how) {
@@ -277,6 +293,7 @@ int main() {
         cmocka_unit_test(a_broadcast_of_whole_bytes_copies),
         cmocka_unit_test(fills_of_parts_of_bytes_are_refused_and_nothing_is_touched),
         cmocka_unit_test(row_major_becomes_column_major_and_back),
+        cmocka_unit_test(a_run_inside_bytes_is_not_one_of_whole_bytes),
         cmocka_unit_test(any_layout_is_copied_as_bit_by_bit_and_nothing_else_is_written),
         cmocka_unit_test(a_large_copy_in_bits_goes_by_the_piece),
         cmocka_unit_test(elements_that_share_bits_overlap_and_those_that_share_bytes_do_not),
