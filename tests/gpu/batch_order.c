@@ -181,6 +181,30 @@ static void arrays_are_held_until_the_batch_has_run(void **state) {
     }
 }
 
+static void a_batch_that_a_later_write_replaces_is_still_an_access(void **state) {
+    (void)state;
+    CUstream native = new_stream();
+    CUstream idle = new_stream();
+    via_stream *stream = wrap_native(native, 0);
+    for (int32_t i = 0; i < LENGTH(runs); ++i) {
+        atomic_int released = 0;
+        slices of = new_slices(many, &released);
+        ok(runs[i](&of, stream)); /* the arrays are tracked from now on */
+        finish(native);
+        hold(native);
+        keep_busy(native);
+        ok(runs[i](&of, stream));
+        ok(via_array_set_ready(of.dst.array, wrap_native(idle, 0)));
+        finish(idle);
+        let_arrays_go(&of);
+        assert_int_equal(atomic_load(&released), 0);
+        release(native);
+        await_count(&released, 2);
+        put_away(of.dst.memory);
+        put_away(of.src.memory);
+    }
+}
+
 static void a_batch_that_has_run_releases_its_arrays_at_once(void **state) {
     (void)state;
     atomic_int released = 0;
@@ -527,6 +551,7 @@ int main(void) {
         GPU_TEST(a_batch_waits_for_its_sources_however_often_it_has_run),
         GPU_TEST(runs_of_one_batch_come_one_after_the_other_on_any_stream),
         GPU_TEST(arrays_are_held_until_the_batch_has_run),
+        GPU_TEST(a_batch_that_a_later_write_replaces_is_still_an_access),
         GPU_TEST(a_batch_that_has_run_releases_its_arrays_at_once),
         GPU_TEST(tables_of_any_size_hold_no_other_batch_up),
         GPU_TEST(threads_run_one_batch_at_once),
