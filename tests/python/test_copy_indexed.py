@@ -151,6 +151,26 @@ def test_rows_of_one_array_move_to_others_of_it() -> None:
     np.testing.assert_array_equal(a, expected)
 
 
+@pytest.mark.parametrize("as_task", [False, True])
+def test_rows_of_a_longer_view_move_to_a_shorter_one_of_the_same_array_and_back(as_task: bool) -> None:
+    rows = 1_000_000
+    a = np.arange(rows, dtype="u4")
+    head = a[:64]
+    copy = (lambda *args: via.copy_indexed_submit(*args).wait()) if as_task else via.copy_indexed
+    copy(head, [0], a, [rows - 1])
+    assert head[0] == rows - 1
+    for first in range(64, 4096, 64):
+        copy(head, range(64), a, range(first, first + 64))
+        np.testing.assert_array_equal(head, a[first : first + 64])
+    copy(a, [rows - 1, 64], head, [1, 63])
+    assert a[rows - 1] == a[1] and a[64] == a[63]
+    for to, of in ((head, a), (a, head)):
+        before = a.copy()
+        with pytest.raises(via.OverlapError, match=r"src_index\[1\] is 63, a row of dst_index"):
+            copy(to, [63, 0], of, [7, 63])
+        np.testing.assert_array_equal(a, before)
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_batch_copies_rows_by_index_again_and_again(count: int) -> None:
     sources = [np.arange(12.0).reshape(4, 3) + i for i in range(count)]
