@@ -119,6 +119,29 @@ static void a_float8_overflows_to_nan_or_to_its_largest_number(void **state) {
     via_array_release(src);
 }
 
+/* int4x2 takes a whole byte, of which neither lane is one. */
+static void lanes_narrower_than_a_byte_are_refused(void **state) {
+    (void)state;
+    char narrow[8] = {0x21, 0x43, 0x65, 0x07};
+    char wide[32] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const char kept_narrow[8] = {0x21, 0x43, 0x65, 0x07};
+    const char kept_wide[32] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const via_convert_options unsafe = {.struct_size = (int32_t)sizeof unsafe, .casting = VIA_CASTING_UNSAFE};
+    const int32_t pairs[][2] = {{WITH_LANES(VIA_INT4, 2), WITH_LANES(VIA_INT8, 2)},
+                                {WITH_LANES(VIA_INT4, 2), WITH_LANES(VIA_FLOAT32, 2)},
+                                {WITH_LANES(VIA_UINT4, 4), WITH_LANES(VIA_UINT16, 4)}};
+    for (int32_t i = 0; i < LENGTH(pairs); ++i) {
+        via_array *of_parts = wrap_plain(narrow, pairs[i][0], 1, SHAPE(4), NULL);
+        via_array *of_bytes = wrap_plain(wide, pairs[i][1], 1, SHAPE(4), NULL);
+        refused(VIA_ERROR_UNSUPPORTED, "src has packed elements", via_convert(of_bytes, of_parts, &unsafe, NULL));
+        refused(VIA_ERROR_UNSUPPORTED, "dst has packed elements", via_convert(of_parts, of_bytes, &unsafe, NULL));
+        via_array_release(of_parts);
+        via_array_release(of_bytes);
+    }
+    assert_memory_equal(narrow, kept_narrow, sizeof narrow);
+    assert_memory_equal(wide, kept_wide, sizeof wide);
+}
+
 static void a_task_converts_too(void **state) {
     (void)state;
     enum { COUNT = 100000 };
@@ -149,6 +172,7 @@ int main(void) {
         TEST(a_scale_and_an_offset_round_twice),
         TEST(numbers_in_the_other_byte_order_are_swapped),
         TEST(a_float8_overflows_to_nan_or_to_its_largest_number),
+        TEST(lanes_narrower_than_a_byte_are_refused),
         TEST(a_task_converts_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
