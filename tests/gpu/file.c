@@ -425,6 +425,46 @@ static void a_read_that_fails_on_the_way_gives_its_slots_back(void **state) {
     end_block(&to);
 }
 
+/* Reads a file into the array as a task, which has begun to wait for the stream when the file is cut short. */
+static void let_read_fail(via_array *array, CUstream native) {
+    via_task *task = NULL;
+    put_pattern("cut", 0, SMALL, 5);
+    via_file *file = open_with("cut", NULL);
+    hold(native);
+    keep_busy(native);
+    ok(via_file_read_submit(file, 0, array, wrap_native(native, 0), &task));
+    assert_int_equal(truncate(path_of("cut"), 100), 0);
+    release(native);
+    refused(VIA_ERROR_IO, "has 100 bytes|expected 5000", via_task_wait(task));
+    via_task_release(task);
+    via_file_release(file);
+}
+
+static void a_task_that_failed_holds_up_no_later_copy(void **state) {
+    (void)state;
+    CUstream native = new_stream();
+    CUstream other = new_stream();
+    via_stream *stream = wrap_native(other, 0);
+    for (place where = PINNED; where <= DEVICE; ++where) {
+        pair both = new_pair(where, DEVICE, SMALL);
+        let_read_fail(both.dst.array, native);
+        ok(via_copy_async(both.src.array, both.dst.array, stream));
+        let_read_fail(both.dst.array, native);
+        ok(via_fill(both.dst.array, NULL, stream));
+        finish(other);
+        let_read_fail(both.dst.array, native);
+        refill_pair(&both);
+        ok(via_copy_async(both.dst.array, both.src.array, stream));
+        finish(other);
+        assert_block(&both.dst, 1);
+        let_read_fail(both.dst.array, native);
+        refill_pair(&both);
+        ok(via_copy(both.dst.array, both.src.array));
+        assert_block(&both.dst, 1);
+        end_pair(&both);
+    }
+}
+
 /* Then each slot is one that failed, and a thread waits for another. */
 static void a_read_that_fails_in_more_threads_than_there_are_slots_ends(void **state) {
     (void)state;
@@ -490,6 +530,7 @@ int main(void) {
         GPU_TEST(tasks_begin_after_a_streams_work_and_are_tracked),
         GPU_TEST(a_captured_stream_is_refused_and_its_capture_goes_on),
         GPU_TEST(a_read_that_fails_on_the_way_gives_its_slots_back),
+        GPU_TEST(a_task_that_failed_holds_up_no_later_copy),
         GPU_TEST(a_read_that_fails_in_more_threads_than_there_are_slots_ends),
         GPU_TEST(a_cancelled_task_of_a_device_ends_as_such_or_is_done),
         GPU_TEST(a_transfer_takes_no_more_pinned_memory_than_the_ring),
