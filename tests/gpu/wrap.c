@@ -229,25 +229,36 @@ static void adjacent_mappings_carry_one_array(void **state) {
 
 static void a_mapping_without_access_is_refused(void **state) {
     (void)state;
-    mapping range = reserve(2);
+    mapping range = reserve(3);
     map_piece(&range, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     map_piece(&range, 1, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    map_piece(&range, 2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     const int64_t unit = (int64_t)range.unit;
     takes(at(range.base), unit, 1, VIA_DEVICE_CUDA, 0, 0);
     refuses(VIA_ERROR_POINTER, "no access", at(piece_of(&range, 1)), 8, 1, VIA_DEVICE_CUDA, 0);
     refuses(VIA_ERROR_POINTER, "no access", at(range.base), unit + 1, 1, VIA_DEVICE_CUDA, 0);
+    refuses(VIA_ERROR_POINTER, "no access", at(range.base), 3 * unit, 1, VIA_DEVICE_CUDA, 0);
     unreserve(&range);
 }
 
 static void a_mapping_that_may_only_be_read_makes_no_writable_array(void **state) {
     (void)state;
     steer(); /* not every driver grants reading alone */
-    mapping range = reserve(1);
-    map_piece(&range, 0, CU_MEM_ACCESS_FLAGS_PROT_READ);
-    refuses(VIA_ERROR_READ_ONLY, "may only read|read-only array", at(range.base), 64, 1, VIA_DEVICE_CUDA, 0);
-    takes(at(range.base), 64, 1, VIA_DEVICE_CUDA, 0, VIA_WRAP_READ_ONLY);
-    via_array *array = NULL;
-    refused(VIA_ERROR_READ_ONLY, "via_wrap", wrap_at(at(range.base), 64, 1, VIA_DEVICE_ANY, 0, 0, &array));
+    mapping range = reserve(3);
+    map_piece(&range, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    map_piece(&range, 1, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    map_piece(&range, 2, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    const struct {
+        CUdeviceptr first;
+        int64_t count;
+    } parts[] = {{piece_of(&range, 1), 64}, {range.base, 3 * (int64_t)range.unit}};
+    for (int32_t i = 0; i < LENGTH(parts); ++i) {
+        const void *first = at(parts[i].first);
+        via_array *array = NULL;
+        refuses(VIA_ERROR_READ_ONLY, "may only read|read-only array", first, parts[i].count, 1, VIA_DEVICE_CUDA, 0);
+        refused(VIA_ERROR_READ_ONLY, "via_wrap", wrap_at(first, parts[i].count, 1, VIA_DEVICE_ANY, 0, 0, &array));
+        takes(first, parts[i].count, 1, VIA_DEVICE_CUDA, 0, VIA_WRAP_READ_ONLY);
+    }
     unreserve(&range);
 }
 
