@@ -48,6 +48,8 @@ static via_status try_captured(const attempt *a) {
 
 typedef via_status (*attempt_function)(const attempt *self);
 
+static const char earlier[] = "via_copy: dst is NULL";
+
 /* Makes call after call fail, until an attempt meets none that does. */
 static void fail_at_every_call(place dst, place src, int64_t count, attempt_function function, int32_t result) {
     int64_t injected = 0;
@@ -64,6 +66,7 @@ static void fail_at_every_call(place dst, place src, int64_t count, attempt_func
         const attempt given = {to.array,   from.array, wrap_native(native, 0), to.data, from.data, count, native,
                                ++attempts, result};
         const int64_t before = fake(fake_faults_injected)();
+        refused(VIA_ERROR_INVALID_ARGUMENT, earlier, via_copy(NULL, NULL));
         arm(&given);
         const via_status status = function(&given);
         fake(fake_clear_faults)();
@@ -74,6 +77,8 @@ static void fail_at_every_call(place dst, place src, int64_t count, attempt_func
         if (status != VIA_OK) {
             assert_true(injected > 0);
             assert_true(via_last_error()[0] != '\0');
+        } else {
+            assert_true(holds_words(via_last_error(), earlier)); /* what has been handled is not reported */
         }
         finish(native);
         finish_legacy();
@@ -137,6 +142,7 @@ static void a_staged_copy_survives_any_failing_call(void **state) {
     steer();
     fail_at_every_call(DEVICE, PAGEABLE, 12 << 20, try_copy, CUDA_ERROR_UNKNOWN);
     fail_at_every_call(PAGEABLE, DEVICE, 12 << 20, try_async, CUDA_ERROR_UNKNOWN);
+    fail_at_every_call(DEVICE, PAGEABLE, 12 << 20, try_async, CUDA_ERROR_UNKNOWN);
 }
 
 static void a_peer_copy_survives_any_failing_call(void **state) {
