@@ -310,15 +310,16 @@ Status check_converted_memory(const IndexedArguments &arguments, const Converted
 
 Status check_disjoint(const IndexedRows &rows) {
     RowSet written;
-    VIA_TRY(written.make(std::max(rows.dst_extent, rows.src_extent)));
+    VIA_TRY(written.make(rows.dst_extent));
     for (int64_t k = 0; k < rows.count; ++k) {
         written.add(rows.dst_index[k]);
     }
     for (int64_t k = 0; k < rows.count; ++k) {
-        if (written.has(rows.src_index[k])) {
+        const int64_t row = rows.src_index[k];
+        if (row < rows.dst_extent && written.has(row)) {
             return fail(VIA_ERROR_OVERLAP,
                         "src_index[%lld] is %lld, a row of dst_index in the same array; expected separate rows",
-                        as_printed(k), as_printed(rows.src_index[k]));
+                        as_printed(k), as_printed(row));
         }
     }
     return VIA_OK;
