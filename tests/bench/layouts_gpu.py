@@ -4,7 +4,7 @@ The population: 2 to 5 axes in random order, elements of 1 to 16 bytes, extents 
 innermost axes 2 to 7 long, some steps of 2 and 3, 1 MiB to 256 MiB at the source. Times are of the stream, without what
 launching takes on the host. The bound counts the sectors of 32 bytes that must be read and the bytes that must be
 written, at the rate of a plain copy of 1 GiB in the same run. A plain copy of as many bytes as the bound counts is
-measured beside each layout: what it reaches of the bound, no other copy can be expected to. Results must not depend on
+measured with each layout: what it reaches of the bound, no other copy can be expected to. Results must not depend on
 the seed.
 """
 

@@ -271,6 +271,7 @@ static void squeeze_drops_axes_of_one(void **state) {
     refused(VIA_ERROR_INDEX, "via_array_squeeze|axes[1]|4", via_array_squeeze(array, 2, AXES(0, 4), &view));
     refused(VIA_ERROR_INVALID_ARGUMENT, "via_array_squeeze|count is -1", via_array_squeeze(array, -1, AXES(0), &view));
     refused(VIA_ERROR_INVALID_ARGUMENT, "via_array_squeeze|count is 1|axes", via_array_squeeze(array, 1, NULL, &view));
+    refused(VIA_ERROR_SHAPE, "count is 65; expected at most", via_array_squeeze(array, 65, AXES(0), &view));
     via_array_release(array);
 }
 

@@ -175,6 +175,16 @@ def test_what_is_not_there_or_cannot_be_asked_is_said() -> None:
     assert command("no_such_library").returncode == 1
 
 
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 11)", "os._exit(3)"])
+def test_a_module_that_ends_the_process_without_a_word_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    (tmp_path / "silent_end.py").write_text(f"import os\n{end}\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    done = command("silent_end")
+    assert done.returncode == 1 and "ended the process" in done.stdout
+
+
 def test_any_module_can_be_asked_by_expressions() -> None:
     done = command("array", "--from-dlpack", "__import__('viaduct').from_dlpack(p, **keywords)")
     assert done.returncode == 0, done.stdout

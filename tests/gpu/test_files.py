@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
 from pathlib import Path
+from typing import Any
 
+import cuda_driver
 import pytest
 import viaduct as via
 
@@ -68,3 +72,41 @@ def test_columns_pass_through_a_device_block_by_block(numbers: Path) -> None:
         for part in via.stream_blocks(file[:, 900:], 700, "cuda:0"):
             parts.append(part.array.copy(device="cpu").numpy())
     assert np.array_equal(np.concatenate(parts), np.load(numbers)[:, 900:])
+
+
+@pytest.mark.parametrize("memory", ["pinned", "managed"])
+def test_an_archive_of_memory_of_the_host_is_saved_after_what_others_write_to_it(tmp_path: Path, memory: str) -> None:
+    array = via.zeros(1000, "uint8", memory=memory)
+    cuda_driver.use_device(0)
+    with cuda_driver.held(1):
+        cuda_driver.call("cuMemsetD8Async", ctypes.c_uint64(array.ptr), 7, ctypes.c_size_t(1000), ctypes.c_void_p(1))
+        saving = threading.Thread(target=via.save, args=(tmp_path / "a.safetensors", {"a": array}))
+        saving.start()
+        saving.join(0.05)
+        assert saving.is_alive()
+    saving.join()
+    assert via.load(tmp_path / "a.safetensors")["a"].tolist() == [7] * 1000
+
+
+def test_archives_take_streams_of_others_and_work_inside_of_callbacks(tmp_path: Path) -> None:
+    own = via.Stream(0)
+    foreign = type("Foreign", (), {"cuda_stream": own.handle})()
+    array = via.ones(1000, "float32", device="cuda:0")
+    via.save(tmp_path / "a.safetensors", {"a": array}, stream=foreign)
+    found: list[Any] = []
+
+    def work(_: via.Task) -> None:
+        try:
+            loaded = via.load(tmp_path / "a.safetensors", device="cuda:0", stream=foreign)["a"]
+            via.save(tmp_path / "b.safetensors", {"a": loaded}, stream=foreign)
+        except via.Error as error:
+            found.append(error)
+        ended.set()
+
+    for _ in range(5):
+        ended = threading.Event()
+        task = via.copy_submit(via.empty(1 << 22, "uint8"), via.empty(1 << 22, "uint8"))
+        task.add_done_callback(work)
+        assert ended.wait(20)
+    assert not found
+    assert via.load(tmp_path / "b.safetensors")["a"].tolist() == [1] * 1000

@@ -159,6 +159,10 @@ def test_types_of_ctypes_are_understood() -> None:
     class Point(ctypes.Structure):
         _fields_ = [("x", ctypes.c_int32), ("y", ctypes.c_double)]
 
+    swapped = "__ctype_be__" if sys.byteorder == "little" else "__ctype_le__"
+    for kind in (ctypes.c_int16, ctypes.c_int32, ctypes.c_uint64, ctypes.c_float, ctypes.c_double):
+        with pytest.raises(via.DTypeError, match="byte order of this machine"):
+            name_of(getattr(kind, swapped))
     assert name_of(ctypes.c_float) == "float32"
     assert name_of(ctypes.c_double) == "float64"
     assert name_of(ctypes.c_int32) == "int32"

@@ -310,6 +310,11 @@ def test_what_cannot_be_cut_into_rows_is_refused(numbers: Path, tmp_path: Path) 
     for block, depth in ((0, 4), (1, 2)):
         with pytest.raises(via.InvalidArgumentError):
             next(via.stream_blocks(numbers, block, depth=depth))
+    (tmp_path / "link.npy").symlink_to(numbers)
+    for source in (numbers, via.open(numbers)):
+        with pytest.raises(via.InvalidArgumentError, match="output is the file that is read"):
+            next(via.stream_blocks(source, 10, output=tmp_path / "link.npy"))
+    assert np.load(numbers).shape == (1000, 60)
     part = next(via.stream_blocks(numbers, 10))
     with pytest.raises(via.InvalidArgumentError, match="output"):
         part.write(part.array)
@@ -369,6 +374,13 @@ def test_the_example_in_c_maps_a_file(tmp_path: Path, count: int) -> None:
     program = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test")) / "examples" / "stream_blocks"
     subprocess.run([program, tmp_path / "in.npy", tmp_path / "out.npy"], check=True, stderr=subprocess.DEVNULL)
     assert np.array_equal(np.load(tmp_path / "out.npy"), 2 * values)
+
+
+def test_the_example_in_c_refuses_another_byte_order(tmp_path: Path) -> None:
+    np.save(tmp_path / "in.npy", np.arange(6, dtype=np.dtype("f4").newbyteorder()))
+    program = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test")) / "examples" / "stream_blocks"
+    ended = subprocess.run([program, tmp_path / "in.npy", tmp_path / "out.npy"], capture_output=True, check=False)
+    assert ended.returncode == 1 and b"byte order" in ended.stderr and not (tmp_path / "out.npy").exists()
 
 
 # ---------------------------------------------------------------------------------------------------- windows
@@ -446,6 +458,22 @@ def test_blocks_go_to_their_rows_of_a_file_in_fortran_order(numbers: Path, tmp_p
     with pytest.raises(via.DTypeError, match="float32; expected int32"):
         for part in via.stream_blocks(numbers, 300, output=other):
             part.write(part.array)
+
+
+def test_a_part_is_read_into_an_array_of_its_shape_and_no_other(numbers: Path, tmp_path: Path) -> None:
+    (tmp_path / "raw.bin").write_bytes(np.load(numbers).tobytes())
+    expected = np.load(numbers).reshape(-1)[5:17].reshape(3, 4)
+    for path in (numbers, tmp_path / "raw.bin"):
+        with via.open(path) as file:
+            dst = np.zeros((3, 4), "f4")
+            file.read(dst, 20, shape=(3, 4), dtype="float32")
+            assert np.array_equal(dst, expected)
+            with pytest.raises(via.ShapeError):
+                file.read(np.zeros((4, 3), "f4"), 20, shape=(3, 4), dtype="float32")
+            with pytest.raises(via.DTypeError):
+                file.read(np.zeros((3, 4), "i4"), 20, shape=(3, 4), dtype="float32")
+            with pytest.raises(via.InvalidArgumentError, match="offset is 240001; expected at most 240000"):
+                file.read(offset=240001)
 
 
 def test_what_no_window_is_is_refused(numbers: Path) -> None:

@@ -57,3 +57,4 @@ def test_who_is_killed_leaves_what_the_documentation_says(tmp_path: Path) -> Non
     assert tuple(found) == ways
     assert found["viaduct"] == table_of(PAGE.read_text())["viaduct"]
     assert set(found[ways[1]].values()) <= {"reads on", "the memory", "nothing", "a file", "`FileNotFoundError`"}
+    assert found[ways[1]]["an importer is killed; the next one gets"] == "`FileNotFoundError`"

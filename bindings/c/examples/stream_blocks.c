@@ -77,8 +77,8 @@ static void open_files(stream *all, const char *from, const char *to) {
     options.as_bytes = 1; /* blocks are of so many elements, whatever the rows are */
     check(via_file_open(from, &options, &all->in));
     check(via_file_info(all->in, &found));
-    if (found.dtype != VIA_FLOAT32) {
-        fprintf(stderr, "%s is no .npy file of float32\n", from);
+    if (found.dtype != VIA_FLOAT32 || found.byte_order != VIA_BYTE_ORDER_NATIVE) {
+        fprintf(stderr, "%s is no .npy file of float32 in this machine's byte order\n", from);
         exit(1);
     }
     options.column_major = found.column_major;

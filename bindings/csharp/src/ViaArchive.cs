@@ -65,10 +65,11 @@ namespace Viaduct
         /// <summary>Returns the name of a tensor, or null if the number is out of range.</summary>
         public string Name(long number)
         {
-            IntPtr name = Native.via_archive_name(this, number);
-            string text = name == IntPtr.Zero ? null : Utf8.Text(name);
-            GC.KeepAlive(this);
-            return text;
+            using (new Hold(this))
+            {
+                IntPtr name = Native.via_archive_name(this, number);
+                return name == IntPtr.Zero ? null : Utf8.Text(name);
+            }
         }
 
         /// <summary>
@@ -76,10 +77,11 @@ namespace Viaduct
         /// </summary>
         public string TypeName(long number)
         {
-            IntPtr name = Native.via_archive_type_name(this, number);
-            string text = name == IntPtr.Zero ? null : Utf8.Text(name);
-            GC.KeepAlive(this);
-            return text;
+            using (new Hold(this))
+            {
+                IntPtr name = Native.via_archive_type_name(this, number);
+                return name == IntPtr.Zero ? null : Utf8.Text(name);
+            }
         }
 
         /// <summary>Returns the number of the tensor of a name.</summary>

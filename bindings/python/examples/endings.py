@@ -121,7 +121,7 @@ class Member:
 
     def __init__(self, way: str) -> None:
         self.started: Any
-        if way.endswith("apart"):
+        if way.endswith("separate programs"):
             with tempfile.TemporaryDirectory() as folder, Listener(f"{folder}/socket") as listener:
                 self.started = subprocess.Popen([sys.executable, __file__, "--serve", str(listener.address), way])
                 self.connection = listener.accept()

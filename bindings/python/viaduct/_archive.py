@@ -97,7 +97,11 @@ class Archive(Mapping[str, raw.File]):
         if dtype is not None:
             raw.via_archive_convert(chosen, -1, raw._dtype_number("load", dtype), None)
         buffer = raw.empty((raw.via_archive_nbytes(chosen),), raw.VIA_UINT8, device=device)
-        _file._finish(raw.via_archive_read_submit(chosen, buffer, _file._after(buffer, stream)))
+        order = _file._as_stream(_file._after(buffer, stream))
+        if raw._is_inside_callback():
+            raw.via_archive_read(chosen, buffer, order)
+        else:
+            _file._finish(raw.via_archive_read_submit(chosen, buffer, order))
         found = (raw.via_archive_array(chosen, number, buffer) for number in range(len(wanted)))
         return {name: array if to is None else array.to(to) for name, array in zip(wanted, found, strict=True)}
 
@@ -199,10 +203,13 @@ def save(
         "page_cache": _conversion.choose("save", "page_cache", _file._PAGE_CACHES, page_cache),
     }
     texts = None if metadata is None else json.dumps(dict(metadata))
-    on_device = next((array for array in given.values() if array.device.startswith("cuda")), None)
-    order = _file._as_stream(stream) if on_device is None else _file._after(on_device, stream)
     names, each = list(given), list(given.values())
-    _file._finish(raw.via_archive_save_submit(path, each, names, texts, shard_bytes, options, order))
+    reached = next((array for array in each if array.device != "cpu"), None)
+    order = _file._as_stream(stream if reached is None else _file._after(reached, stream))
+    if raw._is_inside_callback():
+        raw.via_archive_save(path, each, names, texts, shard_bytes, options, order)
+    else:
+        _file._finish(raw.via_archive_save_submit(path, each, names, texts, shard_bytes, options, order))
 
 
 def _save_one(path: Any, array: raw.Array, durable: bool, page_cache: str, stream: Any) -> None:

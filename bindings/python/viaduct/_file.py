@@ -122,7 +122,12 @@ def _content(
         shape = given.shape if given.shape is not None else (-1,)
     elif shape is None:
         shape = info["shape"]
-    return number, _fit(_shape_of(shape), number, info["nbytes"] - info["byte_offset"] - offset), info
+    left = info["nbytes"] - info["byte_offset"] - offset
+    if left < 0:
+        raise raw.InvalidArgumentError(
+            f"File: offset is {offset}; expected at most {left + offset}, the bytes there are"
+        )
+    return number, _fit(_shape_of(shape), number, left), info
 
 
 def _fit(shape: tuple[int, ...], dtype: int, nbytes: int) -> tuple[int, ...]:
@@ -273,12 +278,12 @@ def read(
     if astype is not None:
         source = _part(file, offset, shape, dtype) if shape is not None or dtype is not None or offset != 0 else file
         return read(_astype(source, astype, casting=casting), dst, device=device, stream=stream)
-    if dst is None:
+    says = shape is not None or dtype is not None
+    if dst is None or says:
         number, extents, info = _content(file, shape, dtype, offset)
-        dst = raw.empty(extents, number, device=device)
-        asks = shape is not None or dtype is not None or offset != 0
-        if asks and _is_npy(info) and not _is_window(file):
+        if not _is_window(file) and (says or (offset != 0 and _is_npy(info))):
             file, offset = window_at(file, offset, number, extents), 0
+        dst = raw.empty(extents, number, device=device) if dst is None else dst
     found = raw.asarray(dst)
     _finish(_begin_read(file, found, offset, _after(found, stream)))
     return found
@@ -548,6 +553,14 @@ def _row_bytes(function: str, element_bits: int, extents: tuple[int, ...]) -> in
     return bits // 8
 
 
+def _are_same(file: Any, output: Any) -> bool:
+    """A new output would empty the file that is read."""
+    if output is None or isinstance(output, raw.File):
+        return False
+    path = (file._given or _Given(None, None)).path if isinstance(file, raw.File) else file
+    return path is not None and os.path.exists(output) and os.path.samefile(path, output)
+
+
 def stream_blocks(
     file: Any,
     block: int,
@@ -570,6 +583,8 @@ def stream_blocks(
         raise raw.InvalidArgumentError(
             f"stream_blocks: block is {block} and depth is {depth}; expected 1 and 3 or more"
         )
+    if _are_same(file, output):
+        raise raw.InvalidArgumentError("stream_blocks: output is the file that is read; expected another")
     with ExitStack() as stack:
         source = file if isinstance(file, raw.File) else stack.enter_context(open(file))
         rows = _rows_of(source, block)

@@ -77,6 +77,9 @@ def _ctypes_type(dtype: object) -> str | int | None:
         return None
     code = str(getattr(dtype, "_type_"))  # noqa: B009
     bits = 8 * ctypes.sizeof(dtype)
+    swapped = "__ctype_be__" if sys.byteorder == "little" else "__ctype_le__"
+    if bits > 8 and getattr(dtype, swapped, None) is dtype:
+        raise TypeError(f"{dtype!r}; expected the byte order of this machine")
     if code == "?":
         return "bool"
     if code in "bhilq":

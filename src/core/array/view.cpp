@@ -283,6 +283,9 @@ Status squeeze_view(via_array *array, int32_t count, const int32_t *axes, via_ar
         return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d and axes is %s; expected the number of axes", count,
                     axes == nullptr ? "NULL" : "not NULL");
     }
+    if (count > array->ndim) {
+        return fail(VIA_ERROR_SHAPE, "count is %d; expected at most %d, the array's ndim", count, array->ndim);
+    }
     bool drop[VIA_MAX_NDIM] = {};
     for (int32_t i = 0; i < count; ++i) {
         int32_t axis = 0;

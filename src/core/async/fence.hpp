@@ -78,6 +78,9 @@ public:
     // Returns true if make_stream_wait never waits on the host, because only the device is still involved.
     virtual bool is_on_device() { return false; }
 
+    // Returns false for a task that has ended: later work need not wait for it, even if it failed.
+    bool holds_up_streams() { return is_on_device() || !is_complete(); }
+
     // Returns true if has_failed() may ever be true. Does not query the work.
     virtual bool may_fail() { return false; }
 

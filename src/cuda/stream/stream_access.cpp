@@ -81,12 +81,8 @@ Status order_import(via_array *array, via_stream *stream) {
 
 Status wait_until_ready(via_array *array, const ResolvedStream &stream) {
     const UniqueFence ready(last_write_before(array->storage, stream.capturing ? Timeline{} : stream.timeline()));
-    if (ready.get() == nullptr) {
-        return VIA_OK;
-    }
-    // A task that has ended holds up nothing, even if it failed.
-    const bool has_ended = !ready.get()->is_on_device() && ready.get()->is_complete();
-    return has_ended ? VIA_OK : ready.get()->make_stream_wait(stream);
+    const bool waits = ready.get() != nullptr && ready.get()->holds_up_streams();
+    return waits ? ready.get()->make_stream_wait(stream) : VIA_OK;
 }
 
 Status note_copy(via_array *dst, via_array *src, const ResolvedStream &stream) {

@@ -120,7 +120,7 @@ class _Run:
         if begun:
             self.note("crash", end_of(status, last_line))
         elif not self.report.version:
-            self.report.problem = last_line
+            self.report.problem = last_line or end_of(status, "it wrote nothing")
             return False
         elif status != DEVICE_LOST:
             self.note("crash", end_of(status, last_line))  # between two rows: what a row left behind
