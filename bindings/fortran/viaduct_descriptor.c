@@ -136,7 +136,8 @@ static via_status associate(via_array *array, int32_t dtype, CFI_cdesc_t *pointe
         return viaduct_fortran_refuse(VIA_ERROR_NEEDS_COPY,
                                       "get: array has a stride of part of an element; expected whole elements");
     }
-    pointer->base_addr = via_array_data(array);
+    static _Alignas(16) char nothing[16]; /* with no address a pointer would count as disassociated */
+    pointer->base_addr = via_array_data(array) != NULL ? via_array_data(array) : nothing;
     for (int axis = 0; axis < pointer->rank; ++axis) {
         pointer->dim[axis].lower_bound = 1;
         pointer->dim[axis].extent = (CFI_index_t)shape[axis];

@@ -372,7 +372,10 @@ VIA_CHECKED via_status via_cuda_warmup(int32_t device_id);
  */
 VIA_CHECKED via_status via_calibrate(int32_t device_id);
 
-/** Saves the results of via_calibrate to a file. The path is any bytes. Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_IO. */
+/**
+ * Saves the results of via_calibrate to a file. The path is any bytes. Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_IO,
+ * VIA_ERROR_FORMAT for what is no regular file.
+ */
 VIA_CHECKED via_status via_calibration_save(const char *path);
 
 /**
@@ -1006,8 +1009,8 @@ VIA_API int32_t via_array_is_ready(via_array *array);
 
 /**
  * Waits on the host until the content is ready. Call it before the CPU reads pinned or managed memory.
- * Errors: VIA_ERROR_CUDA; VIA_ERROR_WOULD_DEADLOCK inside a callback; those of a failed task that was to write it; once
- * VIA_ERROR_INDEX, for a copy by index that found a number out of range (via_copy_indexed).
+ * Errors: VIA_ERROR_CUDA; VIA_ERROR_WOULD_DEADLOCK inside a callback; those of a task that was to write it and fails
+ * during the wait; once VIA_ERROR_INDEX, for a copy by index that found a number out of range (via_copy_indexed).
  */
 VIA_CHECKED via_status via_array_synchronize(via_array *array);
 

@@ -34,7 +34,7 @@ struct PostponedDeleter;  // core/array/array.cpp
 
 struct ThreadState {
     // One record for the thread and one per nested callback; deeper nesting shares the last.
-    static constexpr int32_t kRecords = 3;
+    static constexpr int32_t kRecords = 8;
     std::atomic<int64_t> counters[static_cast<int32_t>(Counter::kCount)] = {};
     int32_t depth = 0;
     int32_t nested_deleters = 0;

@@ -106,6 +106,8 @@ bool begin_checking() {
 
 void add_owner(HandleKind kind, const void *handle, const char *function) {
     Shard &shard = shard_of(handle);
+    // Before the lock: interpreters that are asked for their frames may release handles meanwhile.
+    std::unique_ptr<Backtrace> backtrace(is_debugging(kBacktraces) ? new (std::nothrow) Backtrace : nullptr);
     const std::lock_guard lock(shard.mutex);
     Entry *entry = entry_for(&shard, handle);
     if (entry == nullptr || entry->owners++ > 0) {
@@ -113,9 +115,7 @@ void add_owner(HandleKind kind, const void *handle, const char *function) {
     }
     entry->kind = kind;
     entry->function = function;
-    if (is_debugging(kBacktraces)) {
-        entry->backtrace.reset(new (std::nothrow) Backtrace);
-    }
+    entry->backtrace = std::move(backtrace);
 }
 
 void add_shared(HandleKind kind, const void *handle) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -19,6 +20,7 @@ constexpr int64_t kLeastBytes = via_min_table_bytes;
 constexpr int64_t kMostBytes = via_max_table_bytes;  // of all tables
 static_assert(kMostBytes == via_max_descriptor_tables * kLeastBytes);
 
+std::mutex choosing;  // held while the list is taken away, so that no thread makes a table for want of an idle one
 ForkSafeMutex mutex;
 constinit DescriptorTable *idle_tables = nullptr;
 constinit std::atomic<int64_t> bytes_in_all{0};
@@ -104,25 +106,30 @@ DescriptorTable *DescriptorTable::choose(DescriptorTable **idle, const ContextKe
     return chosen != nullptr ? std::exchange(*chosen, (*chosen)->next_) : nullptr;
 }
 
-DescriptorTable *DescriptorTable::take(const ContextKey &context, int64_t nbytes) {
-    if (nbytes > kMostBytes) {
-        return nullptr;
-    }
-    nbytes = size_for(nbytes);
+// The driver is asked without the mutex.
+DescriptorTable *DescriptorTable::reuse(const ContextKey &context, int64_t nbytes) {
+    const std::lock_guard<std::mutex> one_at_a_time(choosing);
     DescriptorTable *idle = nullptr;
     {
         const std::lock_guard lock(mutex);
         idle = std::exchange(idle_tables, nullptr);
     }
     DescriptorTable *table = choose(&idle, context, nbytes);
-    {
-        const std::lock_guard lock(mutex);
-        DescriptorTable **link = &idle_tables;
-        while (*link != nullptr) {
-            link = &(*link)->next_;
-        }
-        *link = idle;
+    const std::lock_guard lock(mutex);
+    DescriptorTable **link = &idle_tables;
+    while (*link != nullptr) {
+        link = &(*link)->next_;
     }
+    *link = idle;
+    return table;
+}
+
+DescriptorTable *DescriptorTable::take(const ContextKey &context, int64_t nbytes) {
+    if (nbytes > kMostBytes) {
+        return nullptr;
+    }
+    nbytes = size_for(nbytes);
+    DescriptorTable *table = reuse(context, nbytes);
     if (table == nullptr) {
         return make(context, nbytes);
     }

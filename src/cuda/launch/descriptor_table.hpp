@@ -50,6 +50,7 @@ private:
     ~DescriptorTable() = default;
 
     static DescriptorTable *make(const ContextKey &context, int64_t nbytes);
+    static DescriptorTable *reuse(const ContextKey &context, int64_t nbytes);
     static DescriptorTable *choose(DescriptorTable **idle, const ContextKey &context, int64_t nbytes);
     bool map();
     bool is_free() const { return until_.get() == nullptr || until_.get()->is_complete(); }

@@ -35,10 +35,17 @@ void forget_block(CustomBlock *block) {
     delete block;
 }
 
+// A stream of the library's goes with its context.
+void *native_if_alive(const CustomBlock &block) {
+    const bool is_gone = block.stream != nullptr && block.stream->kind == StreamKind::Owned &&
+                         (!driver_is_usable(false) || state_of(block.stream->key) != ContextState::Alive);
+    return is_gone ? nullptr : block.native;
+}
+
 void run_deleter(const Deleter &deleter) {
     auto *block = static_cast<CustomBlock *>(deleter.context);
     if (deleter.address != nullptr) {
-        call_free(block->memory, deleter.address, deleter.nbytes, block->native);
+        call_free(block->memory, deleter.address, deleter.nbytes, native_if_alive(*block));
     }
     forget_block(block);
 }
@@ -61,6 +68,10 @@ Status fill_block(CustomBlock *block, int64_t nbytes, void **out_address) {
         const CustomMemory &memory = *block->memory;
         const bool on_device = memory.device_type == VIA_DEVICE_CUDA;
         VIA_TRY(resolve(block->stream, on_device ? memory.device_id : device_of_thread(), &stream));
+        if (on_device && stream.device_id != memory.device_id) {
+            return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected device %d, whose memory this is",
+                        stream.device_id, memory.device_id);
+        }
     }
     if (nbytes == 0) {
         return VIA_OK;

@@ -48,7 +48,7 @@ static_assert(sizeof(kernels::IndexFault) <= kRecordBytes);
 ForkSafeMutex idle_mutex;
 constinit FaultRecord *idle = nullptr;
 
-// The table that is being cut.
+// The table that is being cut. Whoever holds the mutex may take the idle records away: no thread cuts one meanwhile.
 struct Cutting {
     std::mutex mutex;
     UniqueTable table;
@@ -90,7 +90,6 @@ FaultRecord *FaultRecord::reuse(const ContextKey &context) {
 }
 
 FaultRecord *FaultRecord::cut(const ContextKey &context) {
-    const std::lock_guard<std::mutex> lock(cutting.mutex);
     if (cutting.table.get() == nullptr || !(cutting.context == context) ||
         cutting.used + kRecordBytes > via_min_table_bytes) {
         cutting.table.reset(DescriptorTable::take(context, via_min_table_bytes));
@@ -110,6 +109,7 @@ FaultRecord *FaultRecord::cut(const ContextKey &context) {
 }
 
 FaultRecord *FaultRecord::take(const ContextKey &context) {
+    const std::lock_guard<std::mutex> lock(cutting.mutex);
     FaultRecord *found = reuse(context);
     FaultRecord *record = found != nullptr ? found : cut(context);
     if (record != nullptr) {
