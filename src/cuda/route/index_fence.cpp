@@ -120,7 +120,8 @@ FaultRecord *FaultRecord::take(const ContextKey &context) {
 }
 
 void FaultRecord::give_back(Fence *until) {
-    until_.reset(retained(until));
+    const bool is_under_way = until != nullptr && !until->is_complete();  // otherwise its event is of no use
+    until_.reset(is_under_way ? retained(until) : nullptr);
     const std::lock_guard lock(idle_mutex);
     next_ = std::exchange(idle, this);
 }
