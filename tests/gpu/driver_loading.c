@@ -202,6 +202,54 @@ static void a_child_forked_while_the_driver_is_loaded_does_not_wait_for_it(void 
     APART(fork_while_loading);
 }
 
+static atomic_int copying;
+static atomic_int has_forked;
+
+static void *copy_until_forked(void *unused) {
+    (void)unused;
+    char from[64] = {0};
+    char to[64];
+    atomic_fetch_add(&copying, 1);
+    while (!atomic_load(&has_forked)) {
+        ok(via_memcpy(to, from, sizeof to, NULL));
+    }
+    return NULL;
+}
+
+/* From then on each copy looks for a driver among the libraries, whose list is locked meanwhile. */
+static void fork_amid_copies(void) {
+    enum { threads = 2 };
+    pthread_t copiers[threads];
+    assert_non_null(open_another());
+    for (int i = 0; i < threads; ++i) {
+        assert_int_equal(pthread_create(&copiers[i], NULL, copy_until_forked, NULL), 0);
+    }
+    await_count(&copying, threads);
+    int status = 0;
+    for (int64_t i = 0; i < REPEATS(2000) && status == 0; ++i) {
+        const pid_t child = fork(); /* the threads allocate nothing */
+        if (child == 0) {
+            alarm(10);
+            CHECK(via_memcpy(other, host, count, NULL) == VIA_OK);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+    }
+    atomic_store(&has_forked, 1);
+    for (int i = 0; i < threads; ++i) {
+        assert_int_equal(pthread_join(copiers[i], NULL), 0);
+    }
+    assert_int_equal(status, 0);
+}
+
+static void a_child_forked_amid_looks_for_a_driver_that_is_missing_does_not_wait(void **state) {
+    (void)state;
+    if (under_memory_checker()) {
+        skip(); /* it has opened one */
+    }
+    run_apart(fork_amid_copies, (const char *const[]){"VIADUCT_LIBCUDA=/nonexistent", NULL});
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_host_memory_open_no_driver_and_notice_one_opened_later),
@@ -211,6 +259,7 @@ int main(void) {
         cmocka_unit_test(a_driver_that_takes_the_place_of_a_closed_library_is_noticed),
         cmocka_unit_test(what_one_thread_found_missing_another_finds_later),
         cmocka_unit_test(a_child_forked_while_the_driver_is_loaded_does_not_wait_for_it),
+        cmocka_unit_test(a_child_forked_amid_looks_for_a_driver_that_is_missing_does_not_wait),
     };
     return run_gpu_tests(tests);
 }

@@ -99,9 +99,43 @@ static void a_forked_child_uses_nothing_and_lets_everything_go(void **state) {
     APART(in_a_fresh_process);
 }
 
+/* The record of whether a row number was out of range is memory that the child lacks. */
+static void fork_behind_a_copy_by_index(void) {
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    const CUdeviceptr numbers = device_memory(sizeof(int32_t));
+    via_array *dst = wrap_device(device_memory(64), 64, NULL);
+    via_array *src = wrap_device(device_memory(64), 64, NULL);
+    via_array *index = NULL;
+    write_device(numbers, &(int32_t){3}, sizeof(int32_t));
+    ok(via_wrap((void *)(uintptr_t)numbers, VIA_INT32, 1, SHAPE(1), NULL, VIA_DEVICE_CUDA, 0, 0, NULL, NULL, &index));
+    ok(via_copy_indexed(dst, index, src, index, 0, NULL, wrap_native(new_stream(), 0)));
+    const pid_t pid = fork_child();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        CHECK(via_array_is_ready(dst) == 1);
+        CHECK(via_array_synchronize(dst) == VIA_OK);
+        via_array_release(dst);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    ok(via_array_synchronize(dst));
+    via_array_release(dst);
+    via_array_release(src);
+    via_array_release(index);
+}
+
+static void a_forked_child_waits_for_no_copy_by_an_index_on_a_device(void **state) {
+    (void)state;
+    need_kernels();
+    APART(fork_behind_a_copy_by_index);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_forked_child_uses_nothing_and_lets_everything_go),
+        GPU_TEST(a_forked_child_waits_for_no_copy_by_an_index_on_a_device),
     };
     return run_gpu_tests(tests);
 }

@@ -247,6 +247,81 @@ static void a_forked_child_learns_that_the_parents_tasks_are_not_its_own(void **
     APART(fork_amid_tasks);
 }
 
+#if !defined(__SANITIZE_THREAD__) /* it allows no threads in a child */
+
+static void lose_tasks_of_the_parent(via_task *const *tasks, via_array *used, atomic_int *released, reported *heard) {
+    via_stats_info stats = VIA_STATS_INFO_INIT;
+    via_array_release(used); /* makes the child look for what has ended */
+    do {
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        CHECK(via_stats(&stats) == VIA_OK);
+    } while (stats.pending_tasks > 0);
+    for (int i = 0; i < 2; ++i) {
+        CHECK(via_task_wait(tasks[i]) == VIA_ERROR_FORKED);
+        via_task_release(tasks[i]);
+    }
+    CHECK(atomic_load(&heard->times) == 0 && atomic_load(released) == 0);
+}
+
+static via_task *submit_batch(const pair *both) {
+    via_batch *batch = NULL;
+    via_task *task = NULL;
+    ok(via_batch_create(&batch));
+    ok(via_batch_add(batch, both->dst.array, both->src.array));
+    ok(via_batch_submit(batch, NULL, &task));
+    via_batch_release(batch);
+    return task;
+}
+
+static void fork_amid_what_a_device_does(void) {
+    assert_true(driver_is_there());
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    atomic_int released = 0;
+    reported heard = {.status = -1};
+    pair copied = new_blank_pair(DEVICE, DEVICE, 5000, &released);
+    pair batched = new_blank_pair(DEVICE, DEVICE, 5000, &released);
+    pair other = new_blank_pair(DEVICE, PINNED, 5000, NULL);
+    end_task(submit(&other, NULL));
+    fake(fake_hold_all)();
+    fake(fake_set)(FAKE_HOLD_NEW, 1);
+    via_task *tasks[] = {submit(&copied, NULL), submit_batch(&batched)};
+    for (int i = 0; i < 2; ++i) {
+        assert_false(has_ended(tasks[i]));
+        ok(via_task_on_complete(tasks[i], report, &heard));
+    }
+    release_block(&copied.dst);
+    release_block(&copied.src);
+    release_block(&batched.dst);
+    release_block(&batched.src);
+    const pid_t pid = fork_child();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(20);
+        lose_tasks_of_the_parent(tasks, other.dst.array, &released, &heard);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(heard.times, 0);
+    fake(fake_set)(FAKE_HOLD_NEW, 0);
+    fake(fake_release_all)();
+    end_task(tasks[0]);
+    end_task(tasks[1]);
+    await_count(&heard.times, 2);
+    await_count(&released, 4);
+    release_block(&other.dst);
+    release_block(&other.src);
+}
+
+static void what_a_device_does_for_the_parent_ends_no_task_in_a_forked_child(void **state) {
+    (void)state;
+    steer();
+    APART(fork_amid_what_a_device_does);
+}
+
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(progress_is_whole_once_the_device_has_done_it),
@@ -257,6 +332,9 @@ int main(void) {
         GPU_TEST(releases_behind_a_task_are_counted_until_it_ends),
         GPU_TEST(a_failing_driver_is_what_the_task_reports),
         GPU_TEST(a_forked_child_learns_that_the_parents_tasks_are_not_its_own),
+#if !defined(__SANITIZE_THREAD__)
+        GPU_TEST(what_a_device_does_for_the_parent_ends_no_task_in_a_forked_child),
+#endif
     };
     return run_gpu_tests(tests);
 }

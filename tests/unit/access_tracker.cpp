@@ -196,6 +196,49 @@ void a_failure_among_writes_that_overlap_is_reported(void **) {
     }
 }
 
+// Whatever writes next comes after it, and need not wait for it.
+void a_failure_before_a_later_write_is_reported_once(void **) {
+    via_array *array = make_array();
+    FakeFence *fences[] = {fence_at(1, 1, 2), fence_at(1, 3, 4), new FakeFence};
+    fences[0]->failure = VIA_ERROR_INDEX;
+    fences[0]->nobody_may_miss = true;
+    for (FakeFence *fence : fences) {
+        write(array, fence);
+        fence->reach();
+    }
+    assert_int_equal(via::wait_until_ready(array->storage), VIA_ERROR_INDEX);
+    assert_int_equal(via::wait_until_ready(array->storage), VIA_OK);
+    via::release_array(array);
+    for (FakeFence *fence : fences) {
+        fence->release();
+    }
+}
+
+// A device that is a few copies behind. Of those that wait in its stream the first alone is asked.
+void writes_that_may_fail_and_do_not_are_joined_by_few(void **) {
+    constexpr uint64_t kBehind = 3;
+    via_array *array = make_array();
+    std::vector<FakeFence *> fences;
+    for (uint64_t i = 0; i < 1000; ++i) {
+        fences.push_back(fence_at(1, 2 * i, 2 * i + 1));
+        fences[i]->nobody_may_miss = true;
+        write(array, fences[i]);
+        if (i >= kBehind) {
+            fences[i - kBehind]->reach();
+            fences[i - kBehind]->release();
+        }
+        assert_int_in_range(FakeFence::alive, 1, kBehind + 2);
+    }
+    assert_int_equal(fences[fences.size() - 2]->asked, 0);
+    for (uint64_t i = fences.size() - kBehind; i < fences.size(); ++i) {
+        assert_false(is_ready(array));
+        fences[i]->reach();
+        fences[i]->release();
+    }
+    assert_true(is_ready(array));
+    via::release_array(array);
+}
+
 // Two streams take turns. Each call begins before the one before it has recorded its write.
 void writes_that_overlap_for_ever_are_joined_by_few(void **) {
     via_array *array = make_array();
@@ -363,6 +406,8 @@ int main() {
         ORDER_TEST(writes_of_calls_that_have_seen_nothing_of_each_other_are_all_waited_for),
         ORDER_TEST(writes_that_overlap_for_ever_are_joined_by_few),
         ORDER_TEST(a_failure_among_writes_that_overlap_is_reported),
+        ORDER_TEST(a_failure_before_a_later_write_is_reported_once),
+        ORDER_TEST(writes_that_may_fail_and_do_not_are_joined_by_few),
         ORDER_TEST(a_stream_that_uses_an_array_again_and_again_is_remembered_once),
         ORDER_TEST(fences_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later),
         ORDER_TEST(many_threads_may_use_write_and_read_one_array),

@@ -54,7 +54,7 @@ public:
 
     bool is_complete() override {
         asked++;
-        return !cannot_be_asked_here && complete_.load();
+        return !cannot_be_asked_here && !is_hidden && complete_.load();
     }
     via::Status wait() override {
         waits++;
@@ -68,6 +68,7 @@ public:
         return VIA_OK;
     }
     bool is_on_device() override { return on_device; }
+    bool may_fail() override { return nobody_may_miss; }
     bool has_failed() override { return nobody_may_miss && complete_.load() && failure.load() != VIA_OK; }
     void reach() { complete_.store(true); }
     using via::Fence::set_point;
@@ -80,7 +81,8 @@ public:
     std::atomic<int32_t> orders{0};
     std::atomic<via::Status> failure{VIA_OK};
     bool on_device = false;
-    bool nobody_may_miss = false;  // its failure
+    bool nobody_may_miss = false;        // its failure
+    std::atomic<bool> is_hidden{false};  // its end, from all but those that wait for it
 
 private:
     // Inlined where GCC 16 guesses that a fence is one of these, it is warned of for what it would touch there.

@@ -382,6 +382,76 @@ void a_task_that_is_ending_is_counted_out_once_where_a_child_is_forked_meanwhile
     via::release_task(task);
 }
 
+// The fence is reached there too: what it waited for was the parent's.
+void in_a_forked_child_the_end_of_the_device_ends_no_task_of_the_parent(void **) {
+    if (kUnderThreadSanitizer) {
+        skip();  // it allows no threads there
+    }
+    FakeWork submitted;
+    submitted.fence = new FakeFence;
+    Heard heard;
+    via_task *task = start(&submitted);
+    assert_int_equal(via::on_task_complete(task, Heard::hear, &heard), VIA_OK);
+    assert_true(eventually([&] { return submitted.fence->asked > 0; }));
+    assert_int_equal(exit_code_of_child([&] {
+                         submitted.fence->reach();
+                         submitted.fence->release();
+                         via::release_task(task);
+                         (void)!via::has_reaper();  // it looks again
+                         const bool is_gone = eventually([] { return FakeFence::alive == 0; });
+                         return is_gone && submitted.ends == 0 && heard.times == 0 ? 0 : 1;
+                     }),
+                     0);
+    submitted.fence->reach();
+    assert_int_equal(via::wait_for_task(task), VIA_OK);
+    assert_true(heard.within_time());
+    assert_int_equal(heard.status, VIA_OK);
+    via::release_task(task);
+    submitted.fence->release();
+}
+
+std::atomic<int32_t> ending{0};
+std::atomic<bool> may_end{false};
+
+// As many as there are threads: were each to wait for one of the parent that ends it, none would be left.
+void in_a_forked_child_nothing_waits_for_the_threads_that_were_ending_tasks(void **) {
+    if (kUnderThreadSanitizer) {
+        skip();
+    }
+    constexpr int32_t kTasks = 64;
+    FakeWork works[kTasks];
+    std::vector<std::thread> waiting;
+    for (FakeWork &work : works) {
+        work.fence = new FakeFence(true);
+        work.fence->is_hidden = true;
+        work.at_end = [](FakeWork *) {
+            ending++;
+            (void)eventually([] { return may_end.load(); });
+        };
+        waiting.emplace_back([task = start(&work)] { (void)!via::wait_for_task(task); });
+    }
+    assert_true(eventually([] { return ending == kTasks; }));
+    assert_int_equal(exit_code_of_child([&] {
+                         for (FakeWork &work : works) {
+                             work.fence->is_hidden = false;
+                         }
+                         FakeWork own;
+                         auto *dependency = new FakeFence;
+                         via_task *task = start(&own, dependency);
+                         (void)eventually([=] { return dependency->asked >= 3; });  // all others have been by then
+                         dependency->reach();
+                         return via::wait_for_task(task) == VIA_OK && own.ends == 1 ? 0 : 1;
+                     }),
+                     0);
+    may_end = true;
+    for (int32_t i = 0; i < kTasks; ++i) {
+        waiting[static_cast<size_t>(i)].join();
+        works[i].fence->is_hidden = false;
+        via::release_task(works[i].task);
+        works[i].fence->release();
+    }
+}
+
 void a_forked_child_starts_tasks_of_its_own(void **) {
     if (kUnderThreadSanitizer) {
         skip();  // it allows no threads there
@@ -464,6 +534,8 @@ int main() {
         FENCE_TEST(tasks_of_many_threads_end_once_each),
         FENCE_TEST(in_a_forked_child_a_running_task_of_the_parent_has_failed),
         FENCE_TEST(a_task_that_is_ending_is_counted_out_once_where_a_child_is_forked_meanwhile),
+        FENCE_TEST(in_a_forked_child_the_end_of_the_device_ends_no_task_of_the_parent),
+        FENCE_TEST(in_a_forked_child_nothing_waits_for_the_threads_that_were_ending_tasks),
         FENCE_TEST(a_forked_child_starts_tasks_of_its_own),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

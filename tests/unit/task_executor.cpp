@@ -218,6 +218,26 @@ void a_forked_child_has_threads_of_its_own(void **) {
     assert_true(eventually([] { return ran == 1; }));
 }
 
+// A callback of the parent may wait for a thread of the parent.
+void inherited_jobs_that_are_held_up_do_not_hold_up_those_of_the_child(void **) {
+    if (kUnderThreadSanitizer) {
+        skip();
+    }
+    constexpr int32_t kThreads = 64;
+    constexpr int32_t kQueued = 3;
+    for (int32_t i = 0; i < kThreads + kQueued; ++i) {
+        post(stay_until_open);
+    }
+    assert_true(eventually([] { return inside == kThreads; }));
+    assert_int_equal(exit_code_of_child([] {
+                         (void)!via::execute(new via::Job{count_run, nullptr});
+                         return eventually([] { return ran == 1 && inside == kThreads + kQueued; }) ? 0 : 1;
+                     }),
+                     0);
+    may_go_on = true;
+    assert_true(eventually([] { return ran == kThreads + kQueued; }));
+}
+
 void a_process_may_exit_while_jobs_run(void **) {
     if (kUnderThreadSanitizer) {
         skip();
@@ -274,6 +294,7 @@ int main() {
         JOB_TEST(a_thread_that_is_held_is_there_where_no_other_can_be_had),
         // While no idle thread ends: a fork at that moment leaves AddressSanitizer's own locks held in the child.
         JOB_TEST(a_forked_child_has_threads_of_its_own),
+        JOB_TEST(inherited_jobs_that_are_held_up_do_not_hold_up_those_of_the_child),
         JOB_TEST(a_process_may_exit_while_jobs_run),
         JOB_TEST(every_job_runs_once),
         JOB_TEST(jobs_posted_by_many_threads_run_once),
