@@ -51,12 +51,12 @@ constinit FaultRecord *idle = nullptr;
 // The table that is being cut. Whoever holds the mutex may take the idle records away: no thread cuts one meanwhile.
 struct Cutting {
     std::mutex mutex;
-    UniqueTable table;
+    DescriptorTable *table = nullptr;  // owned, and never released at the end: threads may still copy then
     ContextKey context{};
     int64_t used = 0;  // bytes
 };
 
-Cutting cutting;
+constinit Cutting cutting;
 
 }  // namespace
 
@@ -90,13 +90,13 @@ FaultRecord *FaultRecord::reuse(const ContextKey &context) {
 }
 
 FaultRecord *FaultRecord::cut(const ContextKey &context) {
-    if (cutting.table.get() == nullptr || !(cutting.context == context) ||
+    if (cutting.table == nullptr || !(cutting.context == context) ||
         cutting.used + kRecordBytes > via_min_table_bytes) {
-        cutting.table.reset(DescriptorTable::take(context, via_min_table_bytes));
+        const UniqueTable before(std::exchange(cutting.table, DescriptorTable::take(context, via_min_table_bytes)));
         cutting.context = context;
         cutting.used = 0;
     }
-    DescriptorTable *table = cutting.table.get();
+    DescriptorTable *table = cutting.table;
     if (table == nullptr) {
         return nullptr;
     }
