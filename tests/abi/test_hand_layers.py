@@ -24,8 +24,6 @@ LEFT_OUT = {
         "via_array_context": "Array.owner recovers what was given",
         "via_copy_batch": "raw",
         "via_archive_load": "Archive.load makes the buffer and submits the read",
-        "via_archive_read": "Archive.load makes the buffer and submits the read",
-        "via_archive_save": "save submits, so that an interrupt ends it",
         "via_save": "save writes an atomic file",
         "via_load": "load reads a File",
         "via_memcpy": "raw: addresses alone are bytes to copy",

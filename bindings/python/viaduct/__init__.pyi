@@ -837,8 +837,8 @@ def stream_blocks(
 
     Reads the next blocks while one is in use. Block.write() writes to `output`, a file or the path of a new one, in the
     background. An array is valid until the next but one block: it lies in one of `depth` buffers, which are all the
-    memory used. Queue device work on `stream`, the legacy stream by default. Calls `progress` with the bytes so far and
-    in all; True shows a bar if tqdm is installed.
+    memory used. Leaving the loop early waits for the results written so far. Queue device work on `stream`, the legacy
+    stream by default. Calls `progress` with the bytes so far and in all; True shows a bar if tqdm is installed.
     """
 
 @overload

@@ -281,7 +281,8 @@ def read(
     says = shape is not None or dtype is not None
     if dst is None or says:
         number, extents, info = _content(file, shape, dtype, offset)
-        if not _is_window(file) and (says or (offset != 0 and _is_npy(info))):
+        is_part = (says or offset != 0) and (_is_npy(info) or dst is not None)
+        if is_part and not _is_window(file):
             file, offset = window_at(file, offset, number, extents), 0
         dst = raw.empty(extents, number, device=device) if dst is None else dst
     found = raw.asarray(dst)
