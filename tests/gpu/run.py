@@ -359,6 +359,8 @@ def kernel_findings(text: str) -> list[str]:
         re.sub(r"0x[0-9a-f]+|\+$", "", f"{what} at {where.split('+')[0]}" if where else what)
         for what, where in re.findall(FINDING, text, re.MULTILINE)
     )
+    if not found:  # what the tool says in words that are not known here
+        return re.findall(r"^=+ (?!COMPUTE-SANITIZER)[^\n]+", text, re.MULTILINE)[:12]
     return [f"{count} x {what}" for what, count in found.most_common(6)]
 
 
