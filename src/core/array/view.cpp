@@ -283,8 +283,8 @@ Status squeeze_view(via_array *array, int32_t count, const int32_t *axes, via_ar
         return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d and axes is %s; expected the number of axes", count,
                     axes == nullptr ? "NULL" : "not NULL");
     }
-    if (count > array->ndim) {
-        return fail(VIA_ERROR_SHAPE, "count is %d; expected at most %d, the array's ndim", count, array->ndim);
+    if (count > VIA_MAX_NDIM) {
+        return fail(VIA_ERROR_SHAPE, "count is %d; expected at most %d", count, VIA_MAX_NDIM);
     }
     bool drop[VIA_MAX_NDIM] = {};
     for (int32_t i = 0; i < count; ++i) {
