@@ -4,25 +4,30 @@
 
 enum { ROWS = 16, ROW = 8, MATRIX = ROWS * ROW };
 
-static via_array *matrix_at(CUdeviceptr address) {
+static via_array *matrix_on(CUdevice device, CUdeviceptr address) {
     via_array *made = NULL;
-    ok(via_wrap((void *)(uintptr_t)address, VIA_UINT8, 2, SHAPE(ROWS, ROW), NULL, VIA_DEVICE_CUDA, 0, 0, NULL, NULL,
-                &made));
+    ok(via_wrap((void *)(uintptr_t)address, VIA_UINT8, 2, SHAPE(ROWS, ROW), NULL, VIA_DEVICE_CUDA, device, 0, NULL,
+                NULL, &made));
     return made;
 }
 
+static via_array *matrix_at(CUdeviceptr address) { return matrix_on(0, address); }
+
 /* The numbers of all rows; that of row 3 is `third`. */
-static via_array *numbers_on_device(int32_t third) {
+static via_array *numbers_on(CUdevice device, int32_t third) {
     int32_t numbers[ROWS];
     via_array *made = NULL;
     for (int32_t i = 0; i < ROWS; ++i) {
         numbers[i] = i == 3 ? third : i;
     }
-    const CUdeviceptr memory = device_memory(sizeof numbers);
+    const CUdeviceptr memory = device == 0 ? device_memory(sizeof numbers) : device_memory_on(device, sizeof numbers);
     write_device(memory, numbers, sizeof numbers);
-    ok(via_wrap((void *)(uintptr_t)memory, VIA_INT32, 1, SHAPE(ROWS), NULL, VIA_DEVICE_CUDA, 0, 0, NULL, NULL, &made));
+    ok(via_wrap((void *)(uintptr_t)memory, VIA_INT32, 1, SHAPE(ROWS), NULL, VIA_DEVICE_CUDA, device, 0, NULL, NULL,
+                &made));
     return made;
 }
+
+static via_array *numbers_on_device(int32_t third) { return numbers_on(0, third); }
 
 typedef struct rows {
     via_array *dst;
@@ -124,6 +129,36 @@ static void copies_in_turn_keep_no_more_memory_than_one(void **state) {
     end_rows(&of);
 }
 
+static void devices_in_turn_keep_as_much_as_each_alone(void **state) {
+    (void)state;
+    need_two_devices();
+    need_kernels();
+    enum { ARRAYS = 400, TABLE_BYTES = 128 << 10 };
+    static via_array *arrays[ARRAYS];
+    rows of[2];
+    CUdeviceptr memory[2];
+    const int64_t before = stats_now().staged_bytes;
+    for (CUdevice device = 0; device < 2; ++device) {
+        memory[device] = device_memory_on(device, (size_t)(ARRAYS / 2 + 1) * MATRIX);
+        of[device] = (rows){.src = matrix_on(device, memory[device] + (CUdeviceptr)(ARRAYS / 2) * MATRIX),
+                            .good = numbers_on(device, 3),
+                            .stream = wrap_native(new_stream_on(device), device)};
+    }
+    for (int i = 0; i < ARRAYS; ++i) {
+        arrays[i] = matrix_on(i % 2, memory[i % 2] + (CUdeviceptr)(i / 2) * MATRIX);
+        copy_rows(&of[i % 2], arrays[i], of[i % 2].good);
+    }
+    assert_true(stats_now().staged_bytes - before <= 2 * TABLE_BYTES);
+    for (int i = 0; i < ARRAYS; ++i) {
+        ok(via_array_synchronize(arrays[i]));
+        via_array_release(arrays[i]);
+    }
+    for (CUdevice device = 0; device < 2; ++device) {
+        via_array_release(of[device].src);
+        via_array_release(of[device].good);
+    }
+}
+
 static void contexts_that_are_gone_keep_nothing_of_copies_by_index(void **state) {
     (void)state;
     steer();
@@ -147,6 +182,7 @@ int main(void) {
         GPU_TEST(a_number_out_of_range_is_reported_once_whatever_is_written_next),
         GPU_TEST(each_of_many_arrays_reports_its_own_numbers),
         GPU_TEST(copies_in_turn_keep_no_more_memory_than_one),
+        GPU_TEST(devices_in_turn_keep_as_much_as_each_alone),
         GPU_TEST(contexts_that_are_gone_keep_nothing_of_copies_by_index),
     };
     return run_gpu_tests(tests);

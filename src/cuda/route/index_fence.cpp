@@ -48,15 +48,39 @@ static_assert(sizeof(kernels::IndexFault) <= kRecordBytes);
 ForkSafeMutex idle_mutex;
 constinit FaultRecord *idle = nullptr;
 
-// The table that is being cut. Whoever holds the mutex may take the idle records away: no thread cuts one meanwhile.
-struct Cutting {
-    std::mutex mutex;
-    DescriptorTable *table = nullptr;  // owned, and never released at the end: threads may still copy then
+// The table of a context that is being cut.
+struct CutTable {
     ContextKey context{};
-    int64_t used = 0;  // bytes
+    DescriptorTable *table = nullptr;  // owned
+    int64_t used = 0;                  // bytes
+    CutTable *next = nullptr;
 };
 
-constinit Cutting cutting;
+// Whoever holds the mutex may take the idle records away: no thread cuts one meanwhile. The tables are never released
+// at the end: threads may still copy then.
+std::mutex cutting;
+constinit CutTable *cut_tables = nullptr;
+
+// Returns the table of the context, which may not have been taken yet; nullptr if there is no memory. Drops those of
+// contexts that are gone.
+CutTable *find_cut_table(const ContextKey &context) {
+    CutTable *found = nullptr;
+    for (CutTable **link = &cut_tables; *link != nullptr;) {
+        CutTable *table = *link;
+        if (state_of(table->context) == ContextState::Gone) {
+            *link = table->next;
+            const UniqueTable dropped(table->table);
+            delete table;
+            continue;
+        }
+        found = table->context == context ? table : found;
+        link = &table->next;
+    }
+    if (found == nullptr && (found = new (std::nothrow) CutTable{context}) != nullptr) {
+        found->next = std::exchange(cut_tables, found);
+    }
+    return found;
+}
 
 }  // namespace
 
@@ -90,26 +114,28 @@ FaultRecord *FaultRecord::reuse(const ContextKey &context) {
 }
 
 FaultRecord *FaultRecord::cut(const ContextKey &context) {
-    if (cutting.table == nullptr || !(cutting.context == context) ||
-        cutting.used + kRecordBytes > via_min_table_bytes) {
-        const UniqueTable before(std::exchange(cutting.table, DescriptorTable::take(context, via_min_table_bytes)));
-        cutting.context = context;
-        cutting.used = 0;
+    CutTable *cut = find_cut_table(context);
+    if (cut == nullptr) {
+        return nullptr;
     }
-    DescriptorTable *table = cutting.table;
+    if (cut->table == nullptr || cut->used + kRecordBytes > via_min_table_bytes) {
+        const UniqueTable full(std::exchange(cut->table, DescriptorTable::take(context, via_min_table_bytes)));
+        cut->used = 0;
+    }
+    DescriptorTable *table = cut->table;
     if (table == nullptr) {
         return nullptr;
     }
-    auto *record = new (std::nothrow) FaultRecord(table, context, static_cast<char *>(table->memory()) + cutting.used);
+    auto *record = new (std::nothrow) FaultRecord(table, context, static_cast<char *>(table->memory()) + cut->used);
     if (record != nullptr) {
         table->retain();
-        cutting.used += kRecordBytes;
+        cut->used += kRecordBytes;
     }
     return record;
 }
 
 FaultRecord *FaultRecord::take(const ContextKey &context) {
-    const std::lock_guard<std::mutex> lock(cutting.mutex);
+    const std::lock_guard<std::mutex> lock(cutting);
     FaultRecord *found = reuse(context);
     FaultRecord *record = found != nullptr ? found : cut(context);
     if (record != nullptr) {
