@@ -145,6 +145,25 @@ static void a_file_made_to_replace_another_and_never_written_leaves_no_trace(voi
     end_pair(&it);
 }
 
+/* The folder of a created file is flushed, too: the one that it was created in. */
+static void a_durable_file_may_be_written_from_another_folder(void **state) {
+    (void)state;
+    char before[4096];
+    char byte = 7;
+    via_array *array = wrap_plain(&byte, VIA_UINT8, 1, SHAPE(1), 0);
+    via_file *file = NULL;
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(mkdir(path_of("sub"), 0700), 0);
+    assert_int_equal(chdir(scratch), 0);
+    ok(via_file_create("sub/new.bin", VIA_UINT8, 1, SHAPE(1), OPTIONS_OF(.durable = 1), &file));
+    assert_int_equal(chdir(before), 0);
+    ok(via_file_write(file, 0, array, NULL));
+    via_file_release(file);
+    via_array_release(array);
+    assert_int_equal(unlink(path_of("sub/new.bin")), 0);
+    assert_int_equal(rmdir(path_of("sub")), 0);
+}
+
 /* First what is in it is flushed, then, under its new name, the folder. */
 static void a_durable_write_that_fails_leaves_the_file_whole_under_its_name(void **state) {
     (void)state;
@@ -238,6 +257,7 @@ int main(void) {
         TEST(nothing_of_a_write_that_failed_is_in_a_file_made_to_replace_another),
         TEST(a_file_made_to_replace_another_is_as_large_as_before_a_write_that_failed),
         TEST(a_file_made_to_replace_another_and_never_written_leaves_no_trace),
+        TEST(a_durable_file_may_be_written_from_another_folder),
         TEST(a_durable_write_that_fails_leaves_the_file_whole_under_its_name),
         TEST(an_atomic_write_follows_links_and_keeps_permissions),
         TEST(a_file_made_to_replace_another_has_its_permissions),

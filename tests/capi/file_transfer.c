@@ -371,25 +371,6 @@ static void a_raw_file_grows_and_a_npy_file_does_not(void **state) {
     via_array_release(array);
 }
 
-/* The folder of a created file is flushed, too: the one that it was created in. */
-static void a_durable_file_may_be_written_from_another_folder(void **state) {
-    (void)state;
-    char before[4096];
-    char byte = 7;
-    via_array *array = wrap_plain(&byte, VIA_UINT8, 1, SHAPE(1), 0);
-    via_file *file = NULL;
-    assert_non_null(getcwd(before, sizeof before));
-    assert_int_equal(mkdir(path_of("sub"), 0700), 0);
-    assert_int_equal(chdir(scratch), 0);
-    ok(via_file_create("sub/new.bin", VIA_UINT8, 1, SHAPE(1), OPTIONS_OF(.durable = 1), &file));
-    assert_int_equal(chdir(before), 0);
-    ok(via_file_write(file, 0, array, NULL));
-    via_file_release(file);
-    via_array_release(array);
-    assert_int_equal(unlink(path_of("sub/new.bin")), 0);
-    assert_int_equal(rmdir(path_of("sub")), 0);
-}
-
 static void what_cannot_be_written_or_read_is_refused_untouched(void **state) {
     (void)state;
     uint8_t bytes[64] = {9};
@@ -592,7 +573,6 @@ int main(void) {
         TEST(axes_of_extent_1_are_no_other_shape),
         TEST(as_bytes_a_npy_file_is_read_and_written_as_a_raw_one),
         TEST(a_raw_file_grows_and_a_npy_file_does_not),
-        TEST(a_durable_file_may_be_written_from_another_folder),
         TEST(what_cannot_be_written_or_read_is_refused_untouched),
         TEST(a_file_that_was_cut_short_fails_instead_of_crashing),
         TEST(a_task_reads_behind_the_caller_and_reports_how_far_it_is),

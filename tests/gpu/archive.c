@@ -24,6 +24,9 @@ static via_status submit(int32_t count, via_array *const *arrays, via_stream *st
     return status;
 }
 
+enum { COUNT = 4000 };
+
+static const save_call calls[] = {save, submit};
 static via_array *both[2];
 static save_call saves;
 static CUcontext current;
@@ -34,23 +37,23 @@ static via_status call_save(behind *self) {
 }
 
 /* Waits for the legacy stream of the context that is current, and sees what it wrote. */
-static void save_behind(behind *call, CUdeviceptr written, int64_t count) {
+static void save_behind(behind *call, CUdeviceptr written) {
     hold(NULL);
-    cu_ok(cu(cuMemsetD8Async)(written, 7, (size_t)count, NULL));
+    cu_ok(cu(cuMemsetD8Async)(written, 7, COUNT, NULL));
     start_behind(call);
     assert_waits(call);
     release(NULL);
     end_behind(call);
 }
 
-static void assert_saved(int index, unsigned char value, int64_t count) {
+static void assert_saved(int index) {
     via_archive *archive = NULL;
     via_array *buffer = NULL;
     via_array *found = NULL;
     ok(via_archive_open(path_of("m.safetensors"), NULL, &archive));
     ok(via_archive_load(archive, NULL, NULL, &buffer));
     ok(via_archive_array(archive, index, buffer, &found));
-    assert_bytes(via_array_data(found), (size_t)count, value);
+    assert_bytes(via_array_data(found), COUNT, 7);
     via_array_release(found);
     via_array_release(buffer);
     via_archive_release(archive);
@@ -61,8 +64,6 @@ static void a_save_waits_for_the_legacy_stream_of_each_arrays_device(void **stat
     (void)state;
     need_two_devices();
     skip_where_calls_wait();
-    enum { COUNT = 4000 };
-    const save_call calls[] = {save, submit};
     for (int32_t way = 0; way < LENGTH(calls); ++way) {
         for (CUdevice slow = 0; slow < 2; ++slow) {
             CUdeviceptr memory[2];
@@ -74,8 +75,8 @@ static void a_save_waits_for_the_legacy_stream_of_each_arrays_device(void **stat
             current = primary(0);
             cu_ok(cu(cuCtxSetCurrent)(primary(slow)));
             behind call = {.stream = via_stream_legacy(), .call = call_save};
-            save_behind(&call, memory[slow], COUNT);
-            assert_saved(slow, 7, COUNT);
+            save_behind(&call, memory[slow]);
+            assert_saved(slow);
             cu_ok(cu(cuCtxSetCurrent)(primary(0)));
             via_array_release(both[0]);
             via_array_release(both[1]);
@@ -87,8 +88,6 @@ static void memory_of_the_host_follows_the_legacy_stream_of_the_current_device(v
     (void)state;
     need_two_devices();
     skip_where_calls_wait();
-    enum { COUNT = 4000 };
-    const save_call calls[] = {save, submit};
     for (int32_t way = 0; way < LENGTH(calls); ++way) {
         char *memory = pinned_memory(COUNT);
         via_array *array = wrap_bytes(memory, COUNT, VIA_DEVICE_CUDA_HOST, 0, NULL);
@@ -96,8 +95,8 @@ static void memory_of_the_host_follows_the_legacy_stream_of_the_current_device(v
         current = primary(1);
         cu_ok(cu(cuCtxSetCurrent)(current));
         behind call = {.src = array, .stream = via_stream_legacy(), .call = call_save};
-        save_behind(&call, number_of(memory), COUNT);
-        assert_saved(0, 7, COUNT);
+        save_behind(&call, number_of(memory));
+        assert_saved(0);
         cu_ok(cu(cuCtxSetCurrent)(primary(0)));
         via_array_release(array);
     }
@@ -106,7 +105,6 @@ static void memory_of_the_host_follows_the_legacy_stream_of_the_current_device(v
 static void a_task_writes_where_its_path_led_when_it_was_submitted(void **state) {
     (void)state;
     skip_where_calls_wait();
-    enum { COUNT = 4000 };
     char before[4096];
     via_task *task = NULL;
     const CUdeviceptr memory = device_memory(COUNT);
@@ -120,7 +118,7 @@ static void a_task_writes_where_its_path_led_when_it_was_submitted(void **state)
     assert_int_equal(chdir(before), 0);
     release(stream);
     ok(via_task_wait(task));
-    assert_saved(0, 7, COUNT);
+    assert_saved(0);
     via_task_release(task);
     via_array_release(array);
 }
@@ -161,30 +159,30 @@ static void a_save_uses_the_devices_of_its_arrays_alone(void **state) {
 static void bytes_between_tensors_that_a_device_converts_are_0(void **state) {
     (void)state;
     need_kernels();
-    enum { COUNT = (8 << 20) + 1, GAP = 60 };
+    enum { MANY = (8 << 20) + 1, GAP = 60 };
     via_array *arrays[2];
     via_archive *archive = NULL;
     via_array *buffer = NULL;
     via_memory *memory = NULL;
     static unsigned char found[GAP + 64];
     for (int i = 0; i < 2; ++i) {
-        ok(via_empty(NULL, VIA_BFLOAT16, 1, SHAPE(COUNT), NULL, &arrays[i]));
-        memset(via_array_data(arrays[i]), 1, 2 * (size_t)COUNT);
+        ok(via_empty(NULL, VIA_BFLOAT16, 1, SHAPE(MANY), NULL, &arrays[i]));
+        memset(via_array_data(arrays[i]), 1, 2 * (size_t)MANY);
     }
     ok(save(2, arrays, NULL));
     ok(via_archive_open(path_of("m.safetensors"), NULL, &archive));
     ok(via_archive_convert(archive, -1, VIA_FLOAT32, NULL));
     const int64_t nbytes = via_archive_nbytes(archive);
-    assert_true(nbytes >= 8 * (int64_t)COUNT + GAP);
+    assert_true(nbytes >= 8 * (int64_t)MANY + GAP);
     ok(via_memory_create(VIA_MEMORY_DEVICE, 0, &memory));
     ok(via_empty(memory, VIA_UINT8, 1, &nbytes, NULL, &buffer));
     for (int turn = 0; turn < 2; ++turn) { /* without the ring, and with it */
         ok(via_fill(buffer, &(unsigned char){0xEE}, NULL));
         ok(via_archive_read(archive, buffer, NULL));
-        read_device(found, number_of(via_array_data(buffer)) + 4 * (CUdeviceptr)COUNT, sizeof found);
+        read_device(found, number_of(via_array_data(buffer)) + 4 * (CUdeviceptr)MANY, sizeof found);
         assert_bytes(found, GAP, 0);
-        const CUdeviceptr end = number_of(via_array_data(buffer)) + GAP + 8 * (CUdeviceptr)COUNT;
-        const size_t rest = (size_t)(nbytes - GAP - 8 * (int64_t)COUNT);
+        const CUdeviceptr end = number_of(via_array_data(buffer)) + GAP + 8 * (CUdeviceptr)MANY;
+        const size_t rest = (size_t)(nbytes - GAP - 8 * (int64_t)MANY);
         read_device(found, end, rest < sizeof found ? rest : sizeof found);
         assert_bytes(found, rest < sizeof found ? rest : sizeof found, 0);
     }

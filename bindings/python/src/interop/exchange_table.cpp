@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "array/array.hpp"
+#include "objects/memory.hpp"
 #include "objects/stream_argument.hpp"
 #include "support/wait.hpp"
 
@@ -31,18 +32,8 @@ const char *kind_of(via_status status) {
 
 // Returns the kind of memory of a device that arrays can be allocated on; 0 for others.
 int32_t memory_kind_of(const DLDevice &device) {
-    switch (device.device_type) {
-        case kDLCPU:
-            return device.device_id == 0 ? VIA_MEMORY_HOST : 0;
-        case kDLCUDA:
-            return VIA_MEMORY_DEVICE;
-        case kDLCUDAHost:
-            return VIA_MEMORY_PINNED;
-        case kDLCUDAManaged:
-            return VIA_MEMORY_MANAGED;
-        default:
-            return 0;
-    }
+    const bool is_one = device.device_type != kDLCPU || device.device_id == 0;
+    return is_one ? usual_memory(device.device_type) : 0;
 }
 
 via_status allocate_array(const DLTensor &prototype, via_array **out_array) {

@@ -149,6 +149,12 @@ const MemoryName kMemoryNames[] = {
     {"pool", VIA_MEMORY_DEVICE_POOL}, {"managed", VIA_MEMORY_MANAGED}, {"shared", VIA_MEMORY_SHARED},
 };
 
+bool is_on(via_memory *memory, const Device &device) {
+    return via_memory_device_type(memory) == device.type && via_memory_device_id(memory) == device.id;
+}
+
+}  // namespace
+
 int32_t usual_memory(int32_t device_type) {
     switch (device_type) {
         case VIA_DEVICE_CPU:
@@ -163,12 +169,6 @@ int32_t usual_memory(int32_t device_type) {
             return 0;
     }
 }
-
-bool is_on(via_memory *memory, const Device &device) {
-    return via_memory_device_type(memory) == device.type && via_memory_device_id(memory) == device.id;
-}
-
-}  // namespace
 
 bool share_with_multiprocessing() {
     static bool is_registered = false;

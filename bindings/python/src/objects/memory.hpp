@@ -7,6 +7,9 @@ namespace viapy {
 
 extern const char kMemoryDoc[];
 
+// Returns the kind of memory that arrays of a device type are allocated in; 0 where there is none.
+int32_t usual_memory(int32_t device_type);
+
 // Memory to allocate from for the length of a call. NULL inside means plain host memory.
 class MemoryHandle {
 public:
