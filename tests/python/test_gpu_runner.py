@@ -130,6 +130,10 @@ RACE = """========= ERROR: Race reported between Write access at via_tile_4+0x23
 =========     and Read access at via_tile_4+0x310 in tile.cuh:77 [1024 hazards]
 ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
 """
+LOST_LAUNCH = """========= Internal Sanitizer Error: Detected a failure to track a kernel launch. Records might be incomplete
+=========
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+"""
 UNINITIALISED = """========= Uninitialized __global__ memory read of size 16 bytes
 =========     at via_rows_16+0x110 in rows.cuh:40
 =========     by thread (0,0,0) in block (0,0,0)
@@ -151,6 +155,13 @@ def test_a_race_fails_its_program_and_the_kernel_is_reported(runner: ModuleType)
     suite = looked_at(runner, "racecheck", 0, NO_RACE + RACE)
     assert (suite.passed, suite.failed) == (0, 1)
     assert "via_tile_4" in suite.notes[0]
+
+
+def test_a_launch_that_the_tool_lost_is_reported_as_no_finding(runner: ModuleType) -> None:
+    suite = looked_at(runner, "racecheck", 0, LOST_LAUNCH)
+    assert (suite.passed, suite.failed) == (1, 0)
+    assert "failure to track a kernel launch" in suite.notes[0]
+    assert looked_at(runner, "racecheck", 0, LOST_LAUNCH + RACE).failed == 1
 
 
 def test_what_was_found_often_is_reported_once_with_its_number(runner: ModuleType) -> None:
