@@ -445,6 +445,38 @@ static void memory_of_another_context_than_the_streams_is_copied(void **state) {
     end_context(mine);
 }
 
+/* Where neither device reaches the other, the destination's has the last part, on whichever stream. */
+static void copy_between_strangers(void) {
+    cu_ok(cu(cuInit)(0));
+    cu_ok(cu(cuCtxSetCurrent)(primary(1)));
+    fake(fake_stream_delay)(CU_STREAM_LEGACY, 3000);
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    fake(fake_stream_delay)(CU_STREAM_LEGACY, 3000);
+    const shape of = {2, 4, {60, 50}};
+    layout dst = {{12, 12 * 60}, 0, 0};
+    layout src = {{8 * 50, 8}, 0, 0};
+    measure(&of, &dst);
+    measure(&of, &src);
+    for (int32_t i = 0; i < 4; ++i) {
+        strided_pair both =
+            new_strided_pair(i % 2 ? DEVICE : OTHER_DEVICE, i % 2 ? OTHER_DEVICE : DEVICE, &of, &dst, &src);
+        assert_explained(both.dst.array, both.src.array, "through host memory|packed by a kernel|unpacked by a kernel");
+        char *expected = expect_copy(&of, &both.dst, &both.src);
+        cu_ok(cu(cuCtxSetCurrent)(primary(i / 2)));
+        ok(via_copy(both.dst.array, both.src.array));
+        assert_true(holds_bytes(&both.dst, expected));
+        free(expected);
+        end_strided_pair(&both);
+    }
+}
+
+static void a_copy_between_devices_that_cannot_reach_one_another_is_done_on_return(void **state) {
+    (void)state;
+    steer();
+    need_two_devices();
+    run_apart(copy_between_strangers, (const char *const[]){"VIADUCT_FAKECUDA_PEERS=0", NULL});
+}
+
 /* ------------------------------------------------------------------------------------------------ without kernels */
 
 static void copy_without_kernels(void) {
@@ -499,6 +531,7 @@ int main(void) {
         GPU_TEST(a_task_starts_after_the_streams_work_so_far),
         GPU_TEST(a_task_cancelled_before_its_turn_touches_nothing),
         GPU_TEST(memory_of_another_context_than_the_streams_is_copied),
+        GPU_TEST(a_copy_between_devices_that_cannot_reach_one_another_is_done_on_return),
         GPU_TEST(without_kernels_copy_engines_and_the_host_serve),
     };
     return run_kernel_tests(tests);

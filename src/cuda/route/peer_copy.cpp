@@ -218,7 +218,8 @@ bool is_ordered_by_pieces(const PeerPlan &plan, const ResolvedStream &stream) {
 }
 
 // Orders the side stream after the caller's, and that after the side stream. Joins the side stream in a capture again,
-// whatever failed. A host that waits needs no stream to wait for the side stream, which has less to do.
+// whatever failed. A host that waits needs neither to wait for the other: it waits for the one that has the last part,
+// which is the destination's.
 Status enqueue_with_side(PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream, SideStream &side_stream,
                          Caller caller) {
     const ResolvedStream &side = side_stream.get();
@@ -229,10 +230,10 @@ Status enqueue_with_side(PeerParts &parts, const PeerPlan &plan, const ResolvedS
     VIA_TRY((is_ordered && !is_src) || (waits && is_idle(stream)) ? VIA_OK : follow(side, stream));
     const Status status =
         enqueue_on(parts, plan, {is_src || !on_both ? side : stream, !is_src || !on_both ? side : stream});
-    if (status == VIA_OK && is_ordered && is_src) {
-        return waits ? wait_for_stream(stream) : VIA_OK;
+    if (waits) {
+        return first_of(status, on_both && is_src ? wait_for_stream(stream) : side_stream.wait());
     }
-    return first_of(status, waits ? side_stream.wait() : follow(stream, side));
+    return status == VIA_OK && is_ordered && is_src ? VIA_OK : first_of(status, follow(stream, side));
 }
 
 // `side_device`: as find_side_device. For a caller that waits, all work is done on return.
