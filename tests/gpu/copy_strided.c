@@ -262,6 +262,34 @@ static void memory_of_two_contexts_is_refused(void **state) {
     end_strided(&dst);
 }
 
+/* It has no context: the other side's says where the kernel runs. */
+static void pool_memory_and_that_of_another_context_are_copied(void **state) {
+    (void)state;
+    CUcontext mine = NULL;
+    CUdeviceptr memory = 0;
+    via_array *pooled = NULL;
+    const shape of = {2, 4, {60, 50}};
+    const layout rows = dense_layout(&of, NULL), columns = dense_layout(&of, AXES(1, 0));
+    strided src = new_strided(DEVICE, &of, &rows, 0);
+    strided dst = new_strided(DEVICE, &of, &rows, 0);
+    write_block(&src.memory, 1);
+    write_block(&dst.memory, 2);
+    char *expected = expect_copy(&of, &dst, &src);
+    cu_ok(cu(cuMemAllocAsync)(&memory, (size_t)columns.high, CU_STREAM_LEGACY));
+    ok(via_wrap((void *)(uintptr_t)memory, dtype_of(of.item), of.ndim, of.extents, columns.strides, VIA_DEVICE_CUDA, 0,
+                VIA_WRAP_BYTE_STRIDES, NULL, NULL, &pooled));
+    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    ok(via_copy(pooled, src.array));
+    ok(via_copy(dst.array, pooled));
+    assert_true(holds_bytes(&dst, expected));
+    end_context(mine);
+    via_array_release(pooled);
+    cu_ok(cu(cuMemFreeAsync)(memory, CU_STREAM_LEGACY));
+    free(expected);
+    end_strided(&dst);
+    end_strided(&src);
+}
+
 /* ------------------------------------------------------------------------------------------------ threads */
 
 /* Each of them may be the first to need the kernels. */
@@ -491,6 +519,7 @@ int main(void) {
         GPU_TEST(memory_of_another_context_than_the_streams_is_copied),
         GPU_TEST(staged_copies_of_memory_of_the_applications_own_context_are_transposed_on_the_device),
         GPU_TEST(memory_of_two_contexts_is_refused),
+        GPU_TEST(pool_memory_and_that_of_another_context_are_copied),
         GPU_TEST(threads_that_need_the_kernels_at_once_all_get_them),
         GPU_TEST(copies_past_four_gigabytes_reach_every_byte),
         GPU_TEST(kernels_are_not_loaded_while_the_stream_is_captured),

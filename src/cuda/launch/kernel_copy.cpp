@@ -9,16 +9,18 @@
 namespace via::cuda {
 namespace {
 
-// Returns the context that a side's memory was allocated in if a kernel on this stream does not reach it, otherwise
-// nullptr. Pool memory and mapped memory have no context. Pinned and managed memory is reached from everywhere.
-CUcontext other_context(const Side &side, const void *address, const ResolvedStream &stream) {
+// Returns the context that a side's memory was allocated in. Returns nullptr for what is reached from everywhere:
+// pinned and managed memory, and pool memory and mapped memory, which have no context.
+CUcontext context_of(const Side &side, const void *address) {
     CUcontext context = nullptr;
-    if (!is_device(side) || driver().cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT,
-                                                           reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS) {
-        return nullptr;
-    }
-    const bool same = context == nullptr || context == stream.context || context_id(context) == stream.context_id;
-    return same ? nullptr : context;
+    const bool is_known = is_device(side) && driver().cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT,
+                                                                            number_of(address)) == CUDA_SUCCESS;
+    return is_known ? context : nullptr;
+}
+
+// Returns whether a kernel on the stream reaches memory of the context.
+bool is_reached(CUcontext context, const ResolvedStream &stream) {
+    return context == nullptr || context == stream.context || context_id(context) == stream.context_id;
 }
 
 Status contexts_differ(const ResolvedStream &stream) {
@@ -32,12 +34,12 @@ Status contexts_differ(const ResolvedStream &stream) {
 // Finds the stream that the kernel runs on: the given one, or the legacy stream of the memory's own context.
 Status find_home(const Transfer &transfer, const ResolvedStream &stream, ResolvedStream *out_home) {
     *out_home = stream;
-    const CUcontext of_dst = other_context(transfer.dst_side, transfer.dst, stream);
-    const CUcontext of_src = other_context(transfer.src_side, transfer.src, stream);
-    if (of_dst == nullptr && of_src == nullptr) [[likely]] {
+    const CUcontext of_dst = context_of(transfer.dst_side, transfer.dst);
+    const CUcontext of_src = context_of(transfer.src_side, transfer.src);
+    if (is_reached(of_dst, stream) && is_reached(of_src, stream)) [[likely]] {
         return VIA_OK;
     }
-    if (of_dst != of_src && is_device(transfer.dst_side) && is_device(transfer.src_side)) {
+    if (of_dst != nullptr && of_src != nullptr && of_dst != of_src) {
         return contexts_differ(stream);
     }
     if (stream.capturing) {
@@ -94,8 +96,8 @@ Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream, Fa
 }
 
 bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream) {
-    return other_context(transfer.dst_side, transfer.dst, stream) == nullptr &&
-           other_context(transfer.src_side, transfer.src, stream) == nullptr;
+    return is_reached(context_of(transfer.dst_side, transfer.dst), stream) &&
+           is_reached(context_of(transfer.src_side, transfer.src), stream);
 }
 
 // Enters the context: the driver looks addresses up in the current one, and refuses memory that it does not reach.
