@@ -295,6 +295,40 @@ static void rows_and_conversions_keep_off_the_host_as_well(void **state) {
     APART(copy_items_first);
 }
 
+/* As on virtual GPUs, where the driver refuses what comes and goes in the order of a stream. */
+static void copy_items_without_pools(void) {
+    static const char *const refused_calls[] = {"cuMemAllocAsync", "cuMemAllocFromPoolAsync", "cuMemFreeAsync",
+                                                "cuMemPoolCreate"};
+    static const place sides[][2] = {
+        {OTHER_DEVICE, DEVICE}, {DEVICE, OTHER_DEVICE}, {DEVICE, PAGEABLE}, {PAGEABLE, DEVICE}};
+    for (int32_t device = 0; device < 2; ++device) {
+        fake(fake_set_attribute)(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0);
+    }
+    cu_ok(cu(cuInit)(0));
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    for (int32_t i = 0; i < LENGTH(refused_calls); ++i) {
+        fake(fake_fail_from)(refused_calls[i], 1, CUDA_ERROR_NOT_SUPPORTED);
+    }
+    int64_t used = 0;
+    for (int32_t i = 0; i < 4 * LENGTH(sides); ++i) {
+        pair both = new_pair(sides[i / 2 % 4][0], sides[i / 2 % 4][1], item_rows * item_bytes);
+        write_block(&both.src, 3);
+        copy_items(&both, i % 2);
+        assert_block(&both.dst, 3);
+        end_pair(&both);
+        used = i < 2 * LENGTH(sides) ? fake(fake_live)(FAKE_DEVICE_ALLOCATIONS) : used;
+    }
+    assert_int_equal(fake(fake_live)(FAKE_DEVICE_ALLOCATIONS), used);
+}
+
+static void devices_without_pools_copy_rows_and_convert_as_well(void **state) {
+    (void)state;
+    need_kernels();
+    steer();
+    need_two_devices();
+    APART(copy_items_without_pools);
+}
+
 static void copy_without_peer_access(void) {
     cu_ok(cu(cuInit)(0));
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
@@ -335,6 +369,7 @@ int main(void) {
         GPU_TEST(what_is_the_applications_is_not_changed),
         GPU_TEST(what_is_opened_keeps_a_large_copy_off_the_host),
         GPU_TEST(rows_and_conversions_keep_off_the_host_as_well),
+        GPU_TEST(devices_without_pools_copy_rows_and_convert_as_well),
         GPU_TEST(devices_that_cannot_reach_one_another_copy_as_well),
     };
     return run_gpu_tests(tests);

@@ -133,13 +133,17 @@ Status Scratch::allocate_opened(int64_t nbytes, int32_t device_id, const Resolve
     return VIA_OK;
 }
 
+// Returns whether memory comes and goes in the order of the stream.
+static bool is_in_order(const ResolvedStream &stream) { return stream.capturing || has_scratch(stream.device_id); }
+
 Status Scratch::allocate_from(CUmemoryPool pool, int64_t nbytes, const ResolvedStream &stream) {
     ContextScope scope;
     VIA_TRY(scope.enter(stream.context));
     const auto size = static_cast<size_t>(nbytes);
     CUdeviceptr address = 0;
     const CUresult result = pool != nullptr ? driver().cuMemAllocFromPoolAsync(&address, size, pool, stream.handle)
-                                            : driver().cuMemAllocAsync(&address, size, stream.handle);
+                            : is_in_order(stream) ? driver().cuMemAllocAsync(&address, size, stream.handle)
+                                                  : driver().cuMemAlloc(&address, size);
     if (result != CUDA_SUCCESS) {
         return result == CUDA_ERROR_OUT_OF_MEMORY ? VIA_OK : check_driver(result, "cuMemAllocAsync");
     }
@@ -157,8 +161,8 @@ Scratch::~Scratch() {
     const CallbackScope quiet;
     const RelaxedCapture relaxed;
     ContextScope scope;
-    const bool freed =
-        enter_for(stream_, &scope) == VIA_OK && driver().cuMemFreeAsync(address_, stream_.handle) == CUDA_SUCCESS;
+    const bool freed = scope.enter(stream_.context) == VIA_OK && is_in_order(stream_) &&
+                       driver().cuMemFreeAsync(address_, stream_.handle) == CUDA_SUCCESS;
     if (!freed && !stream_.capturing) {
         (void)wait_for_work(stream_.handle);
         (void)driver().cuMemFree(address_);

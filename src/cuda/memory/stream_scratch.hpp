@@ -12,7 +12,7 @@ bool has_scratch(int32_t device_id);
 bool can_reach_scratch(int32_t device_id, int32_t peer_id);
 
 // Owns memory that is allocated and freed in stream order, from the pool of the stream's device or by the graph that is
-// being captured.
+// being captured. On a device without pools it is plain memory, freed when the stream's work has ended.
 class Scratch {
 public:
     Scratch() = default;
