@@ -178,19 +178,24 @@ static void fences_of_one_device_are_waited_for_on_the_other(void **state) {
     }
 }
 
+/* Whichever device is current. */
 static void a_copy_between_devices_is_a_node_of_a_graph(void **state) {
     (void)state;
     need_two_devices();
-    pair both = new_pair(OTHER_DEVICE, DEVICE, 5000);
-    CUstream native = new_stream();
-    begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
-    CUgraph graph = end_capture(native);
-    assert_int_equal(node_count(graph), 1);
-    launch(instantiate(graph), native);
-    assert_block(&both.dst, 1);
-    release_block(&both.dst);
-    release_block(&both.src);
+    for (int32_t current = 0; current < 2; ++current) {
+        pair both = new_pair(OTHER_DEVICE, DEVICE, 5000);
+        CUstream native = new_stream();
+        begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+        cu_ok(cu(cuCtxSetCurrent)(primary(current)));
+        ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
+        cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+        CUgraph graph = end_capture(native);
+        assert_int_equal(node_count(graph), 1);
+        launch(instantiate(graph), native);
+        assert_block(&both.dst, 1);
+        release_block(&both.dst);
+        release_block(&both.src);
+    }
 }
 
 static int opened_to(CUdevice device, CUdevice peer) {

@@ -16,9 +16,10 @@
 namespace via::cuda {
 namespace {
 
+// Enters the context as enqueue_move does: a copy that is captured names addresses alone.
 Status copy_bytes(const Transfer &transfer, const ResolvedStream &stream) {
     ContextScope scope;
-    VIA_TRY(enter_for(stream, &scope));
+    VIA_TRY(scope.enter(stream.context));
     return stream.capturing ? capture_driver_copy(transfer, stream) : copy_to_peer(transfer, stream);
 }
 
