@@ -69,12 +69,12 @@ const char *via_status_name(int32_t status) {
 
 const char *via_last_error(void) {
     VIA_TRACE_API(via_last_error);
-    return last_error_text();
+    return known_thread_state().last_error().text;
 }
 
 int32_t via_last_error_code(void) {
     VIA_TRACE_API(via_last_error_code);
-    return last_error_code();
+    return known_thread_state().last_error().code;
 }
 
 via_status via_device_count(int32_t device_type, int32_t *out_count) {

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "core/base/first_failure.hpp"
 #include "core/base/text_buffer.hpp"
 #include "cuda/driver/context.hpp"
 #include "cuda/launch/module.hpp"
@@ -98,10 +97,7 @@ Status make_kernels_ready(int32_t device_id) {
 
 }  // namespace
 
-bool loads_kernels(int32_t device_id) {
-    const LastErrorKeeper scope;
-    return make_kernels_ready(device_id) == VIA_OK && runs_kernels(device_id);
-}
+bool loads_kernels(int32_t device_id) { return make_kernels_ready(device_id) == VIA_OK && runs_kernels(device_id); }
 
 Status need(const char *what) { return need_driver(what); }
 

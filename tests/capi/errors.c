@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "arrow_column.h"
+#include "file_support.h"
 
 /* Fails on purpose. */
 static void make_error(int32_t lanes) {
@@ -73,6 +74,29 @@ static void success_does_not_touch_the_error(void **state) {
     via_array_release(array);
     assert_ptr_equal(via_last_error(), text);
     assert_non_null(strstr(text, "\"wrong1\""));
+}
+
+/* Creating what is there already, and a conversion that no rule allows backwards. */
+static void what_fails_inside_a_call_that_succeeds_is_no_error(void **state) {
+    (void)state;
+    const char *path = path_of("there");
+    via_file *file = NULL;
+    ok(via_file_create(path, VIA_COMPLEX64, 1, SHAPE(4), NULL, &file));
+    via_file_release(file);
+    make_error(1);
+    ok(via_file_create(path, VIA_COMPLEX64, 1, SHAPE(4), NULL, &file));
+    assert_non_null(strstr(via_last_error(), "\"wrong1\""));
+    assert_int_equal(via_last_error_code(), 0);
+    via_file *window = NULL;
+    via_file *converted = NULL;
+    via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
+    options.casting = VIA_CASTING_SAFE;
+    ok(via_file_window(file, 0, VIA_COMPLEX64, 1, SHAPE(4), NULL, NULL, NULL, &window));
+    ok(via_file_convert(window, VIA_COMPLEX128, &options, &converted));
+    assert_non_null(strstr(via_last_error(), "\"wrong1\""));
+    via_file_release(converted);
+    via_file_release(window);
+    via_file_release(file);
 }
 
 static void getters_retain_and_release_do_not_touch_the_error(void **state) {
@@ -346,6 +370,7 @@ int main(void) {
         TEST(an_error_is_the_threads_own),
         TEST(an_error_names_function_argument_found_and_expected),
         TEST(success_does_not_touch_the_error),
+        TEST(what_fails_inside_a_call_that_succeeds_is_no_error),
         TEST(getters_retain_and_release_do_not_touch_the_error),
         TEST(what_fails_inside_a_release_callback_stays_there),
         TEST(callbacks_inside_callbacks_keep_the_outermost_error),
@@ -358,5 +383,5 @@ int main(void) {
         TEST(a_text_cut_inside_a_letter_is_sound),
         TEST(no_text_is_longer_than_its_buffer),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_file_tests(tests);
 }

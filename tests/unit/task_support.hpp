@@ -85,6 +85,3 @@ inline void expect_progress(via_task *task, int64_t done, int64_t total) {
 }
 
 inline bool is_here(pthread_t thread) { return pthread_equal(thread, pthread_self()) != 0; }
-
-inline void expect_forgotten_error() { assert_string_equal(via::last_error_text(), "before"); }
-inline void remember_error() { (void)!via::fail(VIA_ERROR_INDEX, "before"); }

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/async/reaper.hpp"
-#include "core/base/first_failure.hpp"
 #include "core/base/lock.hpp"
 #include "core/base/no_cancellation.hpp"
 #include "core/base/utf8.hpp"
@@ -184,7 +183,6 @@ void wait_for_device(via_task *task) {
     if (fence.get() == nullptr) {
         return;
     }
-    const LastErrorKeeper scope;
     const Status status = fence.get()->wait();
     // A failure of this wait alone is no failure of the task.
     if (status == VIA_OK || fence.get()->is_complete()) {
@@ -318,7 +316,6 @@ Status begin_task(via_task *task, Fence *dependency, bool immediate) {
     }
     if (immediate) {
         VIA_TRY(need_reaper());
-        const LastErrorKeeper scope;
         run(task);
         return VIA_OK;
     }
@@ -336,7 +333,6 @@ void deliver_soon(via_task *task) {
     if (!is_due) {
         return;
     }
-    const LastErrorKeeper scope;
     task->retain();
     task->Job::run = deliver_job;
     if (execute(task) != VIA_OK) {

@@ -1,4 +1,4 @@
-// Failures that are kept while work goes on: the first one of several threads, and the thread's last error.
+// Failures that are kept while work goes on: the first one of several threads, or of several calls.
 #pragma once
 
 #include <mutex>
@@ -29,26 +29,15 @@ private:
     ErrorRecord record_;
 };
 
-// Restores the thread's last error: work may fail inside a call that succeeds.
-class LastErrorKeeper {
-public:
-    LastErrorKeeper() : kept_(thread_state().record()) {}
-    ~LastErrorKeeper() { thread_state().record() = kept_; }
-    LastErrorKeeper(const LastErrorKeeper &) = delete;
-    LastErrorKeeper &operator=(const LastErrorKeeper &) = delete;
-
-private:
-    const ErrorRecord kept_;
-};
-
 // Makes a call that must be made whatever came before. Returns the first failure, whose text is kept.
 template <class Call>
 VIA_NODISCARD Status first_failure(Status before, const Call &call) {
     if (before == VIA_OK) {
         return call();
     }
-    const LastErrorKeeper scope;
+    const ErrorRecord kept = thread_state().record();
     (void)call();
+    thread_state().record() = kept;
     return before;
 }
 

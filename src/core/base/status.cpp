@@ -19,6 +19,17 @@ void record_failure(int32_t code, const char *format, va_list arguments) {
     record.length = std::clamp(written, 0, ErrorRecord::kCapacity - 1);
 }
 
+void prefix_failure(const char *name) {
+    ErrorRecord &record = thread_state().record();
+    const auto prefix = static_cast<int32_t>(std::strlen(name)) + 2;
+    const int32_t kept = std::min(record.length, ErrorRecord::kCapacity - 1 - prefix);
+    std::memmove(record.text + prefix, record.text, static_cast<size_t>(kept));
+    std::memcpy(record.text, name, static_cast<size_t>(prefix - 2));
+    std::memcpy(record.text + prefix - 2, ": ", 2);
+    record.text[prefix + kept] = '\0';
+    record.length = make_utf8(record.text, ErrorRecord::kCapacity);
+}
+
 constexpr const char *kNames[] = {
     "VIA_OK",
     "VIA_ERROR_INVALID_ARGUMENT",
@@ -81,14 +92,9 @@ Status fail_with_errno(Status status, int error, const char *format, ...) {
 }
 
 void name_failure(const char *function) {
-    ErrorRecord &record = thread_state().record();
-    const auto prefix = static_cast<int32_t>(std::strlen(function)) + 2;
-    const int32_t kept = std::min(record.length, ErrorRecord::kCapacity - 1 - prefix);
-    std::memmove(record.text + prefix, record.text, static_cast<size_t>(kept));
-    std::memcpy(record.text, function, static_cast<size_t>(prefix - 2));
-    std::memcpy(record.text + prefix - 2, ": ", 2);
-    record.text[prefix + kept] = '\0';
-    record.length = make_utf8(record.text, ErrorRecord::kCapacity);
+    prefix_failure(function);
+    ThreadState &state = thread_state();
+    state.last_error() = state.record();
 }
 
 Status name_path(const char *path, Status status) {
@@ -98,7 +104,7 @@ Status name_path(const char *path, Status status) {
     char shown[401];  // the part of a path that other texts contain
     std::snprintf(shown, sizeof shown, "%s", path);
     if (std::strstr(thread_state().record().text, shown) == nullptr) {
-        name_failure(shown);
+        prefix_failure(shown);
     }
     return status;
 }
@@ -121,10 +127,8 @@ CallbackScope::CallbackScope()
         return;
     }
     state_.depth++;
-    ErrorRecord &record = state_.record();
-    record.code = 0;
-    record.length = 0;
-    record.text[0] = '\0';
+    state_.record().clear();
+    state_.last_error().clear();
 }
 
 CallbackScope::~CallbackScope() {

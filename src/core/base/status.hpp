@@ -29,13 +29,15 @@ constexpr Status first_of(Status before, Status after) { return before != VIA_OK
 // Converts a number for %lld.
 constexpr long long as_printed(int64_t value) { return value; }
 
-// Prefixes the recorded text with "function: ", and makes it valid UTF-8.
+// Prefixes the recorded text with "function: ", and makes it valid UTF-8. Makes it the thread's last error, which
+// failures inside calls that succeed are not.
 void name_failure(const char *function) __attribute__((cold));
 
 // Prefixes the recorded text with "PATH: ", unless the text contains the path. Returns `status`; VIA_OK changes
 // nothing.
 VIA_NODISCARD Status name_path(const char *path, Status status);
 
+// Return what the thread has recorded last.
 const char *last_error_text();
 int32_t last_error_code();
 

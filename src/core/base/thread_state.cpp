@@ -32,9 +32,8 @@ ThreadState *reuse_state() {
         if (state->in_use.compare_exchange_strong(idle, true, std::memory_order_acquire)) {
             state->depth = 0;
             state->nested_deleters = 0;
-            state->record().code = 0;
-            state->record().length = 0;
-            state->record().text[0] = '\0';
+            state->record().clear();
+            state->last_error().clear();
             return state;
         }
     }

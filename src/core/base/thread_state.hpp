@@ -28,12 +28,18 @@ struct ErrorRecord {
     int32_t code = 0;
     int32_t length = 0;
     char text[kCapacity] = {0};
+
+    void clear() {
+        code = 0;
+        length = 0;
+        text[0] = '\0';
+    }
 };
 
 struct PostponedDeleter;  // core/array/array.cpp
 
 struct ThreadState {
-    // One record for the thread and one per nested callback; deeper nesting shares the last.
+    // One record of each for the thread and one per nested callback; deeper nesting shares the last.
     static constexpr int32_t kRecords = 8;
     std::atomic<int64_t> counters[static_cast<int32_t>(Counter::kCount)] = {};
     int32_t depth = 0;
@@ -43,8 +49,15 @@ struct ThreadState {
     std::atomic<bool> in_use{true};
     ThreadState *next = nullptr;
     ErrorRecord records[kRecords];
+    ErrorRecord last_errors[kRecords];
 
-    ErrorRecord &record() { return records[depth < kRecords ? depth : kRecords - 1]; }
+    int32_t level() const { return depth < kRecords ? depth : kRecords - 1; }
+
+    // Failure inside the library, which its caller may still handle.
+    ErrorRecord &record() { return records[level()]; }
+
+    // Failure of the last public call that failed.
+    ErrorRecord &last_error() { return last_errors[level()]; }
 };
 
 // Initial-exec: this one pointer fits the spare static TLS that the loader keeps for libraries opened at run time,

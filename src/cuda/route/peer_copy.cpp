@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/rounding.hpp"
-#include "core/base/thread_state.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/packed_order.hpp"
 #include "cuda/memory/stream_scratch.hpp"
@@ -155,7 +154,6 @@ bool is_unreached(Status status, const PeerPlan &plan, const PeerStreams &stream
 }
 
 Status enqueue_pieces(PeerParts &parts, const PeerPlan &plan, const PeerStreams &streams) {
-    const ErrorRecord before = thread_state().record();
     bool done = false;
     {
         PeerPieces pieces(parts, plan, streams.src, streams.dst);
@@ -166,7 +164,6 @@ Status enqueue_pieces(PeerParts &parts, const PeerPlan &plan, const PeerStreams 
         status = end_failed(end_failed(status, streams.src), streams.dst);
         VIA_TRY(unreached ? VIA_OK : status);
         if (unreached) {
-            thread_state().record() = before;
             done = false;
         }
     }
