@@ -47,13 +47,13 @@ int64_t via_archive_nbytes(via_archive *archive) {
 const char *via_archive_name(via_archive *archive, int64_t number) {
     VIA_TRACE_API(via_archive_name, archive, number);
     const ArchiveTensor *tensor = archive != nullptr ? tensor_at(archive, number) : nullptr;
-    return tensor != nullptr ? tensor->name.c_str() : nullptr;
+    return tensor != nullptr ? tensor->name->c_str() : nullptr;
 }
 
 const char *via_archive_type_name(via_archive *archive, int64_t number) {
     VIA_TRACE_API(via_archive_type_name, archive, number);
     const ArchiveTensor *tensor = archive != nullptr ? tensor_at(archive, number) : nullptr;
-    return tensor != nullptr ? tensor->type_name.c_str() : nullptr;
+    return tensor != nullptr ? tensor->type_name->c_str() : nullptr;
 }
 
 via_status via_archive_find(via_archive *archive, const char *name, int64_t *out_number) {

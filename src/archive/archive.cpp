@@ -63,7 +63,7 @@ Status make_archive(const via_file_options &options, UniqueArchive *out_archive)
 
 Status occurs_twice(via_archive *archive, const ArchiveTensor &before, const ArchiveTensor &tensor) {
     return fail(VIA_ERROR_FORMAT, "tensor '%.80s' is in %.400s and in %.400s; expected each name once",
-                tensor.name.c_str(), archive->files[static_cast<size_t>(before.file)].file->path,
+                tensor.name->c_str(), archive->files[static_cast<size_t>(before.file)].file->path,
                 archive->files[static_cast<size_t>(tensor.file)].file->path);
 }
 
@@ -71,7 +71,7 @@ Status occurs_twice(via_archive *archive, const ArchiveTensor &before, const Arc
 Status index_names(via_archive *archive, size_t first) {
     for (size_t i = first; i < archive->tensors.size(); ++i) {
         const ArchiveTensor &tensor = archive->tensors[i];
-        const auto [found, is_new] = archive->numbers.emplace(tensor.name, static_cast<int64_t>(i));
+        const auto [found, is_new] = archive->numbers.emplace(*tensor.name, static_cast<int64_t>(i));
         if (!is_new) {
             return occurs_twice(archive, archive->tensors[static_cast<size_t>(found->second)], tensor);
         }
@@ -141,7 +141,7 @@ Status read_file(via_archive *archive, const std::string &path) {
     for (ArchiveTensor &tensor : list.tensors()) {
         has_column_major = has_column_major || tensor.is_column_major;
         tensor.file = number + (tensor.is_column_major ? 1 : 0);
-        VIA_TRY(name_file(file, name_tensor(tensor.name, plan_elements(&tensor))));
+        VIA_TRY(name_file(file, name_tensor(*tensor.name, plan_elements(&tensor))));
     }
     list.move_to(&archive->tensors, &archive->metadata);
     return has_column_major ? add_column_major(archive) : VIA_OK;
@@ -201,7 +201,7 @@ private:
 
     void remove() {
         for (size_t i = tensors_; i < archive_->tensors.size(); ++i) {
-            const auto found = archive_->numbers.find(archive_->tensors[i].name);
+            const auto found = archive_->numbers.find(*archive_->tensors[i].name);
             if (found != archive_->numbers.end() && found->second >= static_cast<int64_t>(tensors_)) {
                 archive_->numbers.erase(found);
             }
@@ -290,7 +290,7 @@ Status open_window(via_archive *archive, const ArchiveTensor &tensor, via_file *
     const Status status = make_window(file, is_slice ? tensor.whole_offset : tensor.offset,
                                       {tensor.dtype, ndim, is_slice ? tensor.whole_shape.data() : tensor.shape.data()},
                                       is_slice ? slice : WindowSlice{}, out_file);
-    return name_file(file, name_tensor(tensor.name, status));
+    return name_file(file, name_tensor(*tensor.name, status));
 }
 
 Status check_slice(const ArchiveTensor &tensor, int32_t axis, int64_t start, int64_t count) {
@@ -307,7 +307,7 @@ Status check_slice(const ArchiveTensor &tensor, int32_t axis, int64_t start, int
         (start % tensor.block_bytes | count % tensor.block_bytes) != 0 && (axis == -1 || axis == ndim - 1);
     return cuts ? fail(VIA_ERROR_UNSUPPORTED,
                        "start is %lld and count is %lld; expected multiples of %lld, the bytes of a block of %s",
-                       as_printed(start), as_printed(count), as_printed(tensor.block_bytes), tensor.type_name.c_str())
+                       as_printed(start), as_printed(count), as_printed(tensor.block_bytes), tensor.type_name->c_str())
                 : VIA_OK;
 }
 
@@ -346,13 +346,13 @@ Status open_tensor(via_archive *archive, int64_t number, via_file **out_file) {
     }
     options.byte_order = tensor->swaps ? kOtherByteOrder : VIA_BYTE_ORDER_NATIVE;
     VIA_TRY(open_window(archive, *tensor, window.out()));
-    return name_tensor(tensor->name, make_converted(window.get(), tensor->array_dtype(), options, out_file));
+    return name_tensor(*tensor->name, make_converted(window.get(), tensor->array_dtype(), options, out_file));
 }
 
 Status slice_tensor(via_archive *archive, int64_t number, int32_t axis, int64_t start, int64_t count) {
     const ArchiveTensor *tensor = nullptr;
     VIA_TRY(require_tensor(archive, number, &tensor));
-    VIA_TRY(name_tensor(tensor->name, check_slice(*tensor, axis, start, count)));
+    VIA_TRY(name_tensor(*tensor->name, check_slice(*tensor, axis, start, count)));
     ArchiveTensor slice = *tensor;
     if (slice.starts.empty()) {
         slice.whole_shape = slice.shape;
@@ -390,9 +390,9 @@ Status select_tensors(via_archive *archive, int32_t count, const int64_t *number
     for (int32_t i = 0; i < count; ++i) {
         const ArchiveTensor *tensor = nullptr;
         VIA_TRY(require_tensor(archive, numbers[i], &tensor));
-        if (!selection.get()->numbers.emplace(tensor->name, i).second) {
+        if (!selection.get()->numbers.emplace(*tensor->name, i).second) {
             return fail(VIA_ERROR_INVALID_ARGUMENT, "numbers[%d] is %lld, tensor '%.80s', again; expected each once", i,
-                        as_printed(numbers[i]), tensor->name.c_str());
+                        as_printed(numbers[i]), tensor->name->c_str());
         }
         selection.get()->tensors.push_back(*tensor);
     }
@@ -418,8 +418,9 @@ Status view_tensor(via_archive *archive, int64_t number, via_array *buffer, via_
     const ArchiveTensor *tensor = nullptr;
     VIA_TRY(require_tensor(archive, number, &tensor));
     VIA_TRY(check_buffer(archive, buffer));
-    return name_tensor(tensor->name, make_view(buffer, static_cast<char *>(buffer->data) + tensor->place,
-                                               tensor->array_dtype(), dense_layout(*tensor), buffer->flags, out_array));
+    return name_tensor(*tensor->name,
+                       make_view(buffer, static_cast<char *>(buffer->data) + tensor->place, tensor->array_dtype(),
+                                 dense_layout(*tensor), buffer->flags, out_array));
 }
 
 Status stamp_of(OpenFile *open, FileStamp *out_stamp) {

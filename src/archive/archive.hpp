@@ -66,10 +66,11 @@ struct ArchiveTensor {
         return conversion != nullptr ? nbytes / (dtype_bits(dtype) / 8) * (dtype_bits(conversion->dtype) / 8) : nbytes;
     }
 
-    std::string name;
-    int32_t dtype = 0;  // in the file
+    // Borrowed by callers: stay where they are when the tensor is moved or replaced.
+    std::shared_ptr<const std::string> name;
+    std::shared_ptr<const std::string> type_name;  // of its format; see via_archive_type_name
+    int32_t dtype = 0;                             // in the file
     std::vector<int64_t> shape;
-    std::string type_name;                               // of its format; see via_archive_type_name
     bool is_column_major = false;                        // in the file, and in a buffer
     int32_t file = 0;                                    // index among the archive's files
     int64_t offset = 0;                                  // of the first byte in the whole file

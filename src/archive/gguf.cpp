@@ -309,7 +309,7 @@ private:
                         number);
         }
         tensor->dtype = type->dtype;
-        tensor->type_name = type->name;
+        tensor->type_name = std::make_shared<const std::string>(type->name);
         if (type->elements == 1) {
             return VIA_OK;
         }

@@ -328,7 +328,7 @@ Status read_tensor(OpenFile *open, const ZipEntry &entry, ArchiveTensor *tensor)
     VIA_TRY(check_stored(entry));
     VIA_TRY(read_header(open, entry, &header));
     tensor->dtype = header.dtype;
-    tensor->type_name = DtypeName(header.dtype).text;
+    tensor->type_name = std::make_shared<const std::string>(DtypeName(header.dtype).text);
     tensor->swaps = header.swapped;
     tensor->shape.assign(header.shape, header.shape + header.ndim);
     tensor->is_column_major = header.column_major && header.ndim > 1;

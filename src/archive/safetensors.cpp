@@ -157,7 +157,7 @@ private:
             return fail(VIA_ERROR_DTYPE, "dtype is '%.40s'; expected one of safetensors, such as F32", name.c_str());
         }
         tensor->dtype = found->dtype;
-        tensor->type_name = found->name;
+        tensor->type_name = std::make_shared<const std::string>(found->name);
         return VIA_OK;
     }
 
@@ -207,7 +207,7 @@ std::string_view safetensors_dtype(int32_t dtype) {
 namespace {
 
 void append_tensor(const ArchiveTensor &tensor, std::string *json) {
-    append_json(tensor.name, json);
+    append_json(*tensor.name, json);
     json->append(":{\"dtype\":\"").append(safetensors_dtype(tensor.dtype)).append("\",\"shape\":[");
     for (size_t i = 0; i < tensor.shape.size(); ++i) {
         json->append(i > 0 ? "," : "").append(std::to_string(tensor.shape[i]));

@@ -95,7 +95,7 @@ Status plan_file(const SaveRequest &request, const std::vector<ArchiveText> &met
     for (const int32_t number : arrays) {
         via_array *array = request.arrays[number];
         ArchiveTensor tensor;
-        tensor.name = request.names[number];
+        tensor.name = std::make_shared<const std::string>(request.names[number]);
         tensor.dtype = array->dtype;
         tensor.shape.assign(array->shape(), array->shape() + array->ndim);
         tensor.offset = end;

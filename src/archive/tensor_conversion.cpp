@@ -64,14 +64,14 @@ Status convert_tensor(via_archive *archive, int64_t number, int32_t dtype, const
     if (number != -1) {
         const ArchiveTensor *found = nullptr;
         VIA_TRY(require_tensor(archive, number, &found));
-        return name_tensor(found->name,
+        return name_tensor(*found->name,
                            convert_one(archive, &archive->tensors[static_cast<size_t>(number)], dtype, options));
     }
     std::vector<ArchiveTensor> before = archive->tensors;
     for (ArchiveTensor &tensor : archive->tensors) {
         const Status status = is_of_floats(tensor) ? convert_one(archive, &tensor, dtype, options) : VIA_OK;
         if (status != VIA_OK) {
-            const std::string name = tensor.name;
+            const std::string name = *tensor.name;
             archive->tensors = std::move(before);
             return name_tensor(name, status);
         }

@@ -13,7 +13,7 @@ namespace {
 
 Status begins_elsewhere(const ArchiveTensor &tensor, int64_t expected) {
     return fail(VIA_ERROR_FORMAT, "tensor '%.80s': the data begin at %lld; expected %lld, without %s",
-                tensor.name.c_str(), as_printed(tensor.offset), as_printed(expected),
+                tensor.name->c_str(), as_printed(tensor.offset), as_printed(expected),
                 tensor.offset < expected ? "overlap" : "a hole");
 }
 
@@ -69,7 +69,7 @@ Status TensorList::add_text(const std::string &name, std::string value) {
 
 void TensorList::sort() {
     std::sort(tensors_.begin(), tensors_.end(), [](const ArchiveTensor &a, const ArchiveTensor &b) {
-        return std::tie(a.offset, a.nbytes, a.name) < std::tie(b.offset, b.nbytes, b.name);
+        return std::tie(a.offset, a.nbytes, *a.name) < std::tie(b.offset, b.nbytes, *b.name);
     });
 }
 
@@ -82,7 +82,7 @@ Status TensorList::settle_adjacent(int64_t data_offset, int64_t data_bytes, int6
             return begins_elsewhere(each, padded);
         }
         if (each.nbytes > data_bytes - each.offset) {
-            return ends_beyond(each.name, each.offset + std::min(each.nbytes, INT64_MAX - each.offset), data_bytes);
+            return ends_beyond(*each.name, each.offset + std::min(each.nbytes, INT64_MAX - each.offset), data_bytes);
         }
         end = padded = each.offset + each.nbytes;
         each.offset += data_offset;

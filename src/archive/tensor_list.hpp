@@ -25,10 +25,10 @@ public:
     template <class Fill>
     VIA_NODISCARD Status add(std::string_view name, const Fill &fill) {
         ArchiveTensor tensor;
-        tensor.name = name;
-        VIA_TRY(add_name(tensor.name));
-        VIA_TRY(name_tensor(tensor.name, fill(&tensor)));
-        VIA_TRY(name_tensor(tensor.name, check_bytes(tensor)));
+        tensor.name = std::make_shared<const std::string>(name);
+        VIA_TRY(add_name(*tensor.name));
+        VIA_TRY(name_tensor(*tensor.name, fill(&tensor)));
+        VIA_TRY(name_tensor(*tensor.name, check_bytes(tensor)));
         tensors_.push_back(std::move(tensor));
         return VIA_OK;
     }

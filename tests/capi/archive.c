@@ -70,6 +70,26 @@ static void all_tensors_are_views_of_one_block(void **state) {
     via_array_release(buffer);
 }
 
+static void names_stay_where_they_are_as_long_as_the_archive(void **state) {
+    (void)state;
+    via_archive *archive = open_three("kept.safetensors", 1);
+    int64_t number = -1;
+    ok(via_archive_find(archive, "b", &number));
+    const char *name = via_archive_name(archive, number);
+    const char *type_name = via_archive_type_name(archive, number);
+    const char more[] = "{" ENTRY("c", "U8", "1", "0", "1") "," ENTRY("d", "U8", "1", "1", "2") "}";
+    ok(via_archive_add(archive, put_tensors("more.safetensors", more, "cd", 2)));
+    ok(via_archive_slice(archive, number, 0, 0, 1));
+    ok(via_archive_convert(archive, -1, VIA_FLOAT64, NULL));
+    assert_ptr_equal(via_archive_name(archive, number), name);
+    assert_ptr_equal(via_archive_type_name(archive, number), type_name);
+    assert_string_equal(name, "b");
+    assert_string_equal(type_name, "F32");
+    via_archive_release(archive);
+    unlink(path_of("kept.safetensors"));
+    unlink(path_of("more.safetensors"));
+}
+
 static void a_selection_has_a_buffer_of_its_own_and_outlives_the_archive(void **state) {
     (void)state;
     via_archive *archive = open_three("select.safetensors", 1);
@@ -315,6 +335,7 @@ static void a_file_that_changes_is_reported_by_name(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(all_tensors_are_views_of_one_block),
+        TEST(names_stay_where_they_are_as_long_as_the_archive),
         TEST(a_selection_has_a_buffer_of_its_own_and_outlives_the_archive),
         TEST(a_tensor_is_a_window_of_its_file),
         TEST(metadata_is_json_of_any_length),
