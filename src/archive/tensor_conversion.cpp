@@ -12,42 +12,41 @@ constexpr int64_t kLeastOnDevice = int64_t{1} << 20;
 Status check_options(const via_convert_options &options) {
     if (is_affine(options)) {
         return fail(VIA_ERROR_UNSUPPORTED,
-                    "options has a scale or an offset; expected none for an archive: via_file_convert takes them for "
+                    "options has a scale or an offset; expected none for an "
+                    "archive: via_file_convert takes them for "
                     "one tensor");
     }
-    return options.byte_order != kOtherByteOrder
-               ? check_convert_options(options)
-               : fail(VIA_ERROR_INVALID_ARGUMENT,
-                      "options.byte_order is %s; expected VIA_BYTE_ORDER_NATIVE, since the file states it",
-                      kOtherByteOrderName);
+    return options.byte_order != kOtherByteOrder ? check_convert_options(options)
+                                                 : fail(VIA_ERROR_INVALID_ARGUMENT,
+                                                        "options.byte_order is %s; expected VIA_BYTE_ORDER_NATIVE, "
+                                                        "since the file states it",
+                                                        kOtherByteOrderName);
 }
 
 Status check_whole_bytes(int32_t dtype) {
-    return dtype_bits(dtype) % 8 == 0
-               ? VIA_OK
-               : fail(VIA_ERROR_UNSUPPORTED, "dtype is %s, of elements narrower than a byte; expected whole bytes",
-                      DtypeName(dtype).text);
+    return dtype_bits(dtype) % 8 == 0 ? VIA_OK
+                                      : fail(VIA_ERROR_UNSUPPORTED,
+                                             "dtype is %s, of elements narrower "
+                                             "than a byte; expected whole bytes",
+                                             DtypeName(dtype).text);
 }
 
-// Replaces what the tensor did before. A buffer keeps below 2^63 bytes.
-Status convert_one(via_archive *archive, ArchiveTensor *tensor, int32_t dtype, const via_convert_options &options) {
+// Replaces what the tensor did before. A buffer keeps below 2^63 bytes:
+// *most_nbytes counts at least those of any.
+Status convert_one(ArchiveTensor *tensor, int32_t dtype, const via_convert_options &options, int64_t *most_nbytes) {
     VIA_TRY(check_cast(tensor->dtype, dtype, options.casting));
     VIA_TRY(check_whole_bytes(tensor->dtype));
     VIA_TRY(check_whole_bytes(dtype));
-    ArchiveTensor converted = *tensor;
-    converted.conversion =
+    const int64_t before = tensor->buffer_nbytes();
+    tensor->conversion =
         dtype != tensor->dtype ? std::make_shared<const TensorConversion>(TensorConversion{dtype, options}) : nullptr;
-    VIA_TRY(plan_elements(&converted));
+    VIA_TRY(plan_elements(tensor));
     int64_t nbytes = 0;
-    int64_t most = 0;
     const int64_t items = tensor->nbytes / (dtype_bits(tensor->dtype) / 8);
-    if (!multiply(items, dtype_bits(dtype) / 8, &nbytes) ||
-        !add(archive->most_nbytes - tensor->buffer_nbytes(), nbytes, &most) || !add(most, kAlignment, &most)) {
+    if (!multiply(items, dtype_bits(dtype) / 8, &nbytes) || !add(*most_nbytes - before, nbytes, most_nbytes) ||
+        !add(*most_nbytes, kAlignment, most_nbytes)) {
         return fail(VIA_ERROR_OVERFLOW, "the tensors exceed 2^63 - 1 bytes; expected fewer");
     }
-    archive->most_nbytes = most;
-    archive->is_placed = false;
-    *tensor = std::move(converted);
     return VIA_OK;
 }
 
@@ -61,21 +60,23 @@ bool is_of_floats(const ArchiveTensor &tensor) {
 Status convert_tensor(via_archive *archive, int64_t number, int32_t dtype, const via_convert_options &options) {
     VIA_TRY(check_options(options));
     (void)settle_places(archive);
+    int64_t most_nbytes = archive->most_nbytes;
     if (number != -1) {
         const ArchiveTensor *found = nullptr;
         VIA_TRY(require_tensor(archive, number, &found));
-        return name_tensor(*found->name,
-                           convert_one(archive, &archive->tensors[static_cast<size_t>(number)], dtype, options));
-    }
-    std::vector<ArchiveTensor> before = archive->tensors;
-    for (ArchiveTensor &tensor : archive->tensors) {
-        const Status status = is_of_floats(tensor) ? convert_one(archive, &tensor, dtype, options) : VIA_OK;
-        if (status != VIA_OK) {
-            const std::string name = *tensor.name;
-            archive->tensors = std::move(before);
-            return name_tensor(name, status);
+        ArchiveTensor converted = *found;
+        VIA_TRY(name_tensor(*found->name, convert_one(&converted, dtype, options, &most_nbytes)));
+        archive->tensors[static_cast<size_t>(number)] = std::move(converted);
+    } else {
+        std::vector<ArchiveTensor> converted = archive->tensors;
+        for (ArchiveTensor &tensor : converted) {
+            const Status status = is_of_floats(tensor) ? convert_one(&tensor, dtype, options, &most_nbytes) : VIA_OK;
+            VIA_TRY(name_tensor(*tensor.name, status));
         }
+        archive->tensors = std::move(converted);
     }
+    archive->most_nbytes = most_nbytes;
+    archive->is_placed = false;
     return VIA_OK;
 }
 

@@ -266,10 +266,35 @@ static via_status save_archives(void) {
     return status;
 }
 
+static void prepare_floats(void) {
+    char content[512] = {0};
+    const int length = snprintf(content + 8, 256,
+                                "{\"a\":{\"dtype\":\"F32\",\"shape\":[16],\"data_offsets\":[0,64]},"
+                                "\"b\":{\"dtype\":\"F32\",\"shape\":[16],\"data_offsets\":[64,128]}}");
+    const uint64_t header = (uint64_t)length;
+    memcpy(content, &header, 8);
+    prepare_folder();
+    put_file("there.bin", content, 8 + (size_t)length + 128);
+}
+
+/* All tensors of floats are converted, or none. */
+static via_status convert_all(void) {
+    via_status status = VIA_OK;
+    via_archive *archive = NULL;
+    THEN(via_archive_open(path_of("there.bin"), NULL, &archive));
+    THEN(via_archive_convert(archive, -1, VIA_FLOAT64, NULL));
+    if (archive != NULL && via_archive_nbytes(archive) != (status == VIA_OK ? 256 : 128)) {
+        complain("a conversion that failed has changed the archive");
+    }
+    via_archive_release(archive);
+    return status;
+}
+
 const scenario archive_scenarios[] = {
     {"archives are read", read_archives, prepare_archives, finish_folder, 0, 0, 0},
     {"archives are opened by folder and index", open_shards, prepare_shards, finish_shards, 0, 0, 0},
     {"archives are converted", read_converted_archives, prepare_archives, finish_folder, 0, 0, 0},
+    {"archives are converted as a whole", convert_all, prepare_floats, finish_folder, 0, 0, 0},
     {"archives are widened on a device", widen_on_a_device, prepare_widened, finish_folder, 0, 0, 0},
     {"archives of other formats are read", read_formats, prepare_formats, finish_folder, 0, 0, 0},
     {"columns of archives are read", read_columns, prepare_wide, finish_folder, 0, 0, 0},
