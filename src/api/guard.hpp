@@ -22,13 +22,39 @@ inline void see_writes() {
     state.writes_seen.store(write_changes(), std::memory_order_relaxed);
 }
 
-// Runs the steps of a public function, in order, until one fails: first those that check its arguments. Turns C++
-// exceptions into errors. Rethrows a forced unwind (thread cancellation, and the way CPython ends foreign threads at
-// finalization): swallowing it aborts the process. It has no exception object: GCC binds the reference to null, which
-// UndefinedBehaviorSanitizer would report.
+[[gnu::cold, gnu::noinline]] inline Status refuse_null(const char *argument) {
+    return fail(VIA_ERROR_INVALID_ARGUMENT, "%s is NULL; expected a pointer", argument);
+}
+
+VIA_NODISCARD inline Status require(const char *argument, const void *given) {
+    return given != nullptr ? VIA_OK : refuse_null(argument);
+}
+
+template <class Value>
+struct Output {
+    const char *argument;
+    Value *value;
+
+    Status operator()() const { return require(argument, value); }
+};
+
+template <class Value>
+inline void clear_output(const Output<Value> &output) {
+    if (output.value != nullptr) [[likely]] {
+        *output.value = Value{};
+    }
+}
+
+inline void clear_output(const auto &) {}
+
+// Clears all outputs, then runs the steps of a public function, in order, until one fails: first those that check its
+// arguments. Turns C++ exceptions into errors. Rethrows a forced unwind (thread cancellation, and the way CPython ends
+// foreign threads at finalization): swallowing it aborts the process. It has no exception object: GCC binds the
+// reference to null, which UndefinedBehaviorSanitizer would report.
 template <class... Step>
 __attribute__((no_sanitize("null", "alignment"))) inline Status guarded(const char *function, const Step &...step) {
     see_writes();
+    (clear_output(step), ...);
     Status status = VIA_OK;
     try {
         (void)(((status = step()) == VIA_OK) && ...);
@@ -47,28 +73,14 @@ __attribute__((no_sanitize("null", "alignment"))) inline Status guarded(const ch
     return status;
 }
 
-[[gnu::cold, gnu::noinline]] inline Status refuse_null(const char *argument) {
-    return fail(VIA_ERROR_INVALID_ARGUMENT, "%s is NULL; expected a pointer", argument);
-}
-
-VIA_NODISCARD inline Status require(const char *argument, const void *given) {
-    return given != nullptr ? VIA_OK : refuse_null(argument);
-}
-
-// Steps that refuse NULL. The second sets the output to NULL or 0.
+// Steps that refuse NULL. guarded() has set outputs to NULL or 0 by then.
 inline auto required(const char *argument, const void *given) {
     return [=] { return require(argument, given); };
 }
 
 template <class Value>
-inline auto output(const char *argument, Value *out_value) {
-    return [=]() -> Status {
-        if (out_value == nullptr) [[unlikely]] {
-            return refuse_null(argument);
-        }
-        *out_value = Value{};
-        return VIA_OK;
-    };
+inline Output<Value> output(const char *argument, Value *out_value) {
+    return {argument, out_value};
 }
 
 // Refuses a text without room, and makes it empty.

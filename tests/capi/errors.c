@@ -99,6 +99,17 @@ static void what_fails_inside_a_call_that_succeeds_is_no_error(void **state) {
     via_file_release(file);
 }
 
+static void a_failing_call_clears_all_outputs_even_if_one_is_null(void **state) {
+    (void)state;
+    int64_t total = 7;
+    struct ArrowDeviceArray exported;
+    memset(&exported, 0xAA, sizeof exported);
+    refused(VIA_ERROR_INVALID_ARGUMENT, "out_done is NULL", via_task_progress(NULL, NULL, &total));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "out_schema is NULL", via_to_arrow_device(NULL, NULL, &exported));
+    assert_int_equal(total, 0);
+    assert_null(exported.array.release);
+}
+
 static void getters_retain_and_release_do_not_touch_the_error(void **state) {
     (void)state;
     float values[4];
@@ -371,6 +382,7 @@ int main(void) {
         TEST(an_error_names_function_argument_found_and_expected),
         TEST(success_does_not_touch_the_error),
         TEST(what_fails_inside_a_call_that_succeeds_is_no_error),
+        TEST(a_failing_call_clears_all_outputs_even_if_one_is_null),
         TEST(getters_retain_and_release_do_not_touch_the_error),
         TEST(what_fails_inside_a_release_callback_stays_there),
         TEST(callbacks_inside_callbacks_keep_the_outermost_error),
