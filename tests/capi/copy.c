@@ -411,6 +411,7 @@ static void memcpy_refuses_overlap_and_touches_nothing(void **state) {
     refill();
     refused(VIA_ERROR_OVERLAP, "via_memcpy|dst", via_memcpy(target + 1, target, 100, NULL));
     refused(VIA_ERROR_OVERLAP, "via_memcpy|dst", via_memcpy(target, target + 99, 100, NULL));
+    refused(VIA_ERROR_OVERLAP, "via_memcpy|dst", via_memcpy(target + 100, target, INT64_MAX, NULL));
     refused(VIA_ERROR_OVERLAP, "via_memcpy|dst", via_memcpy(target, target, 100, NULL));
     assert_memory_equal(target, expected, ROOM);
     ok(via_memcpy(target, target + 100, 100, NULL));

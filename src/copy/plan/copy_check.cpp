@@ -48,18 +48,18 @@ bool is_nested(const Plan &plan) {
     return true;
 }
 
-// Addresses of the first byte and of the one after the last.
+// Addresses of the first byte and of the one after the last. Those of 2^63 bytes exceed an int64_t.
 struct Range {
-    int64_t low;
-    int64_t high;
+    uint64_t low;
+    uint64_t high;
 };
 
 Range range_of(const Plan &plan, const void *first, int64_t Axis::*step) {
-    const auto start = reinterpret_cast<int64_t>(first);
-    Range range{start, start + whole_run(plan)};
+    const auto start = reinterpret_cast<uint64_t>(first);
+    Range range{start, start + static_cast<uint64_t>(whole_run(plan))};
     for (int32_t i = 0; i < plan.ndim; ++i) {
         const int64_t reach = (plan.axes[i].extent - 1) * plan.axes[i].*step;
-        (reach < 0 ? range.low : range.high) += reach;
+        (reach < 0 ? range.low : range.high) += static_cast<uint64_t>(reach);
     }
     return range;
 }
@@ -102,9 +102,12 @@ Status self_overlap(const Plan &plan) {
     }
 }
 
+// Called if the ranges meet: single runs then share bytes.
 Status mutual_overlap(const Plan &plan, const Range &dst, const Range &src) {
-    const Overlap overlap = find_overlap(make_runs(plan, reinterpret_cast<int64_t>(plan.dst), &Axis::dst_step),
-                                         make_runs(plan, reinterpret_cast<int64_t>(plan.src), &Axis::src_step));
+    const Overlap overlap = plan.ndim == 0
+                                ? Overlap::Found
+                                : find_overlap(make_runs(plan, reinterpret_cast<int64_t>(plan.dst), &Axis::dst_step),
+                                               make_runs(plan, reinterpret_cast<int64_t>(plan.src), &Axis::src_step));
     if (overlap == Overlap::None) {
         return VIA_OK;
     }
