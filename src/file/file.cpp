@@ -55,17 +55,6 @@ Status beyond_end(OpenFile *open, const FileRange &range, int64_t nbytes) {
                 as_printed(range.offset), as_printed(range.offset + range.nbytes), open->path(), as_printed(nbytes));
 }
 
-// Computes the range in the whole file, whether the file has it or not.
-Status place_range(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range, int64_t *out_end) {
-    if (byte_offset < 0) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more", as_printed(byte_offset));
-    }
-    out_range->nbytes = nbytes;
-    return add(file->header.data_offset, byte_offset, &out_range->offset) && add(out_range->offset, nbytes, out_end)
-               ? VIA_OK
-               : fail(VIA_ERROR_OVERFLOW, "byte_offset is %lld; expected a sum below 2^63", as_printed(byte_offset));
-}
-
 void unmap(const Deleter &deleter) {
     (void)munmap(deleter.address, static_cast<size_t>(deleter.nbytes));
     static_cast<MapCount *>(deleter.context)->remove();
@@ -208,6 +197,16 @@ ColumnMajor::ColumnMajor(const FileContent &content) {
         strides[i] = stride;
         stride *= content.shape[i] > 0 ? content.shape[i] : 1;
     }
+}
+
+Status place_range(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range, int64_t *out_end) {
+    if (byte_offset < 0) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more", as_printed(byte_offset));
+    }
+    out_range->nbytes = nbytes;
+    return add(file->header.data_offset, byte_offset, &out_range->offset) && add(out_range->offset, nbytes, out_end)
+               ? VIA_OK
+               : fail(VIA_ERROR_OVERFLOW, "byte_offset is %lld; expected a sum below 2^63", as_printed(byte_offset));
 }
 
 Status find_range(via_file *file, OpenFile *open, int64_t byte_offset, int64_t nbytes, FileRange *out_range) {

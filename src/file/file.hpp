@@ -88,6 +88,11 @@ struct FileRange {
     int64_t nbytes;
 };
 
+// Computes the range that begins byte_offset after the first element, and where it ends, whether the file has it or
+// not. Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_OVERFLOW.
+VIA_NODISCARD Status place_range(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range,
+                                 int64_t *out_end);
+
 // Finds the range that begins byte_offset after the first element. Errors: VIA_ERROR_INVALID_ARGUMENT if the file does
 // not have these bytes, VIA_ERROR_IO if it had them when it was opened.
 VIA_NODISCARD Status find_range(via_file *file, OpenFile *open, int64_t byte_offset, int64_t nbytes,

@@ -10,11 +10,11 @@ namespace {
 Status make_layout(via_file *file, int64_t byte_offset, const FileContent &given, via_array **out_layout) {
     FileContent content{};
     VIA_TRY(find_content(file, byte_offset, given, &content));
-    if (byte_offset < 0) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more", as_printed(byte_offset));
-    }
     int64_t size = 0;
+    int64_t end = 0;
+    FileRange range{};
     VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
+    VIA_TRY(place_range(file, byte_offset, dense_bytes(size, dtype_bits(content.dtype)), &range, &end));
     const ColumnMajor order(content);
     const ArraySpec spec{.data = reinterpret_cast<void *>(kLayoutAddress + static_cast<uintptr_t>(byte_offset)),
                          .dtype = content.dtype,

@@ -201,6 +201,8 @@ static void what_no_window_is_is_refused_by_name(void **state) {
     refused(VIA_ERROR_UNSUPPORTED, "packed", via_file_window(file, 0, VIA_INT4, 2, shape, NULL, NULL, NULL, &none));
     refused(VIA_ERROR_OVERFLOW, "",
             via_file_window(file, 0, VIA_INT32, 2, SHAPE(INT64_MAX, 2), NULL, NULL, NULL, &none));
+    refused(VIA_ERROR_OVERFLOW, "byte_offset is",
+            via_file_window(file, INT64_MAX, VIA_INT32, 1, SHAPE(1), NULL, NULL, NULL, &none));
     assert_null(none);
     via_file_release(file);
 }
