@@ -710,7 +710,8 @@ typedef struct via_dlpack_options {
  * Exports the array as a DLPack 1.x tensor; options may be NULL. The caller passes *out_tensor on, or ends it with
  * via_dlpack_delete. DLPack cannot describe records. Strides that are no whole elements need a copy.
  * Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_VERSION (max version below 1.0: use via_to_dlpack_legacy),
- * VIA_ERROR_NEEDS_COPY, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
+ * VIA_ERROR_INVALID_ARGUMENT (also a stream for host memory), VIA_ERROR_NEEDS_COPY, VIA_ERROR_DEVICE,
+ * VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY; those of the driver.
  */
 VIA_CHECKED via_status via_to_dlpack(via_array *array, const via_dlpack_options *options, via_stream *stream,
                                      struct DLManagedTensorVersioned **out_tensor);
@@ -719,7 +720,8 @@ VIA_CHECKED via_status via_to_dlpack(via_array *array, const via_dlpack_options 
  * Imports a DLPack 1.x tensor as an array; options may be NULL (max_major and max_minor are ignored). Checks every
  * field. Consumes the tensor on success only.
  * Errors: VIA_ERROR_VERSION (another major version), VIA_ERROR_EXCHANGE, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
- * VIA_ERROR_OVERFLOW, VIA_ERROR_DEVICE, VIA_ERROR_NEEDS_COPY, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
+ * VIA_ERROR_OVERFLOW, VIA_ERROR_INVALID_ARGUMENT (also a stream for host memory), VIA_ERROR_DEVICE, VIA_ERROR_POINTER,
+ * VIA_ERROR_READ_ONLY, VIA_ERROR_NEEDS_COPY, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY; those of the driver.
  */
 VIA_CHECKED via_status via_from_dlpack(struct DLManagedTensorVersioned *tensor, const via_dlpack_options *options,
                                        via_stream *stream, via_array **out_array);
@@ -1444,7 +1446,7 @@ VIA_CHECKED via_status via_file_info(via_file *file, via_file_properties *out_pr
  * (ENOSPC) if there are too few. The danger remains for files opened with holes, and on file systems that cannot
  * allocate blocks in advance.
  * Errors: VIA_ERROR_INVALID_ARGUMENT (also for bytes beyond the end of the file), VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
- * VIA_ERROR_OVERFLOW, VIA_ERROR_OUT_OF_MEMORY.
+ * VIA_ERROR_OVERFLOW, VIA_ERROR_UNSUPPORTED (a file that converts), VIA_ERROR_OUT_OF_MEMORY.
  */
 VIA_CHECKED via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim,
                                       const int64_t *shape, via_array **out_array);
