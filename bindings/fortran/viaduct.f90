@@ -6,7 +6,7 @@
 !
 ! Errors. Each procedure has an optional ierr, which gets the status; viaduct_error_text() reports more. Without ierr a
 ! failure is an error stop with that text. Texts of this module's types count from 1 as their arguments do; those of the
-! C API, called as such, count from 0.
+! C API, called as such, count from 0. ierr is an integer(c_int), the default integer unless an option widens that.
 !
 ! Numbers. Extents, indices, bounds and offsets are default integers or integer(c_int64_t), of one kind in a call.
 ! Strides count elements, where those of Python count bytes.
@@ -116,7 +116,7 @@ contains
   ! For any status of the C API: hands it to ierr, or stops the program if there is none and it is not VIA_OK.
   subroutine viaduct_check(status, ierr)
     integer(c_int), intent(in) :: status
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call viaduct_fortran_forget_refusal()
     call settle(status, ierr)
   end subroutine
@@ -125,14 +125,14 @@ contains
   subroutine refuse(status, text, ierr)
     integer(c_int), intent(in) :: status
     character(len=*), intent(in) :: text
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call settle(viaduct_fortran_refuse(status, text // c_null_char), ierr)
   end subroutine
 
   subroutine refuse_length(name, found, axes, ierr)
     character(len=*), intent(in) :: name
     integer, intent(in) :: found, axes
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call refuse(VIA_ERROR_SHAPE, name // " has " // written(found) // " entries; expected one for each of " // &
       written(axes) // " axes", ierr)
   end subroutine
@@ -143,7 +143,7 @@ contains
     integer(c_int), intent(in) :: status
     integer, intent(in) :: axes
     logical, intent(in) :: transposed
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     character(len=:), allocatable :: text
     integer :: from, to, at, failed
     call viaduct_fortran_forget_refusal()
@@ -176,7 +176,7 @@ contains
 
   subroutine settle(status, ierr)
     integer(c_int), intent(in) :: status
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     character(len=:), allocatable :: text
     if (present(ierr)) then
       ierr = status
@@ -212,7 +212,7 @@ contains
   subroutine wrap(self, array, ierr, dtype, flags, release, context)
     class(viaduct_array), intent(inout) :: self
     type(*), intent(inout), target :: array(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     integer(c_int32_t), intent(in), optional :: dtype, flags
     type(c_funptr), intent(in), optional :: release
     type(c_ptr), intent(in), optional :: context
@@ -223,7 +223,7 @@ contains
   subroutine wrap_read_only(self, array, ierr, dtype, flags, release, context)
     class(viaduct_array), intent(inout) :: self
     type(*), intent(in), target :: array(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     integer(c_int32_t), intent(in), optional :: dtype, flags
     type(c_funptr), intent(in), optional :: release
     type(c_ptr), intent(in), optional :: context
@@ -234,7 +234,7 @@ contains
     class(viaduct_array), intent(inout) :: self
     type(*), intent(in), target :: array(..)
     integer(c_int32_t), intent(in) :: always
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     integer(c_int32_t), intent(in), optional :: dtype, flags
     type(c_funptr), intent(in), optional :: release
     type(c_ptr), intent(in), optional :: context
@@ -257,7 +257,7 @@ contains
     class(viaduct_array), intent(inout) :: self
     integer(c_int32_t), intent(in) :: dtype
     integer(c_int64_t), intent(in) :: extents(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     type(c_ptr) :: rows
     integer(c_int) :: status
     status = via_empty(c_null_ptr, dtype, size(extents, kind=c_int32_t), reversed(extents), c_null_ptr, rows)
@@ -271,7 +271,7 @@ contains
     class(viaduct_array), intent(inout) :: self
     integer(c_int32_t), intent(in) :: dtype
     integer(c_int32_t), intent(in) :: extents(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call self%empty(dtype, int(extents, c_int64_t), ierr)
   end subroutine
 
@@ -279,7 +279,7 @@ contains
   subroutine from_dlpack(self, tensor, ierr)
     class(viaduct_array), intent(inout) :: self
     type(c_ptr), intent(in) :: tensor
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call viaduct_check(via_from_dlpack(tensor, stream=c_null_ptr, out_array=self%handle), ierr)
   end subroutine
 
@@ -287,7 +287,7 @@ contains
   subroutine to_dlpack(self, tensor, ierr)
     class(viaduct_array), intent(in) :: self
     type(c_ptr), intent(out) :: tensor
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call viaduct_check(via_to_dlpack(self%handle, stream=c_null_ptr, out_tensor=tensor), ierr)
   end subroutine
 
@@ -348,7 +348,7 @@ contains
     type(viaduct_array), intent(inout) :: view
     integer(c_int64_t), intent(in) :: first(:), last(:)
     integer(c_int64_t), intent(in), optional :: step(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     integer(c_int64_t) :: axis_steps(size(first)), start(size(first)), count(size(first))
     view%handle = c_null_ptr
     if (.not. is_made(self, "section", ierr)) return
@@ -375,7 +375,7 @@ contains
   function is_made(self, call_name, ierr) result(is)
     class(viaduct_array), intent(in) :: self
     character(len=*), intent(in) :: call_name
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     logical :: is
     is = c_associated(self%handle)
     if (.not. is) call refuse(VIA_ERROR_INVALID_ARGUMENT, call_name // &
@@ -386,7 +386,7 @@ contains
   function bounded(extents, first, last, axis_steps, start, count, ierr) result(fits)
     integer(c_int64_t), intent(in) :: extents(:), first(:), last(:), axis_steps(:)
     integer(c_int64_t), intent(out) :: start(:), count(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     logical :: fits
     integer(c_int64_t) :: end
     integer :: axis
@@ -424,7 +424,7 @@ contains
     type(viaduct_array), intent(inout) :: view
     integer(c_int32_t), intent(in) :: first(:), last(:)
     integer(c_int32_t), intent(in), optional :: step(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     if (present(step)) then
       call self%section(view, int(first, c_int64_t), int(last, c_int64_t), int(step, c_int64_t), ierr)
     else
@@ -438,7 +438,7 @@ contains
     type(viaduct_array), intent(inout) :: view
     integer, intent(in) :: axis
     integer(c_int64_t), intent(in) :: index
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     integer(c_int64_t) :: extent
     view%handle = c_null_ptr
     if (.not. is_made(self, "select", ierr)) return
@@ -460,7 +460,7 @@ contains
     type(viaduct_array), intent(inout) :: view
     integer, intent(in) :: axis
     integer(c_int32_t), intent(in) :: index
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call self%select(view, axis, int(index, c_int64_t), ierr)
   end subroutine
 
@@ -469,7 +469,7 @@ contains
     class(viaduct_array), intent(in) :: self
     type(viaduct_array), intent(inout) :: view
     integer, intent(in), optional :: order(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     view%handle = c_null_ptr
     if (.not. is_made(self, "permute", ierr)) return
     if (.not. present(order)) then
@@ -484,7 +484,7 @@ contains
   ! Whether each number from 1 on is there once; refuses if not.
   function is_order(order, ierr) result(is)
     integer, intent(in) :: order(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     logical :: is
     integer :: i
     do i = 1, size(order)
@@ -505,7 +505,7 @@ contains
     class(viaduct_array), intent(in) :: self
     type(viaduct_array), intent(inout) :: view
     integer(c_int64_t), intent(in) :: extents(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     type(c_ptr) :: transposed, rows
     integer(c_int) :: status
     view%handle = c_null_ptr
@@ -522,7 +522,7 @@ contains
     class(viaduct_array), intent(in) :: self
     type(viaduct_array), intent(inout) :: view
     integer(c_int32_t), intent(in) :: extents(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call self%reshape(view, int(extents, c_int64_t), ierr)
   end subroutine
 
@@ -530,7 +530,7 @@ contains
   subroutine copy_from(self, source, ierr)
     class(viaduct_array), intent(in) :: self
     type(viaduct_array), intent(in) :: source
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call viaduct_check(via_copy(self%handle, source%handle), ierr)
   end subroutine
 
@@ -546,7 +546,7 @@ contains
   subroutine open_file(self, path, ierr, mode, options)
     class(viaduct_file), intent(inout) :: self
     character(len=*), intent(in) :: path
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     integer(c_int32_t), intent(in), optional :: mode
     type(via_file_options), intent(in), optional :: options
     type(via_file_options) :: with
@@ -563,7 +563,7 @@ contains
     character(len=*), intent(in) :: path
     integer(c_int32_t), intent(in) :: dtype
     integer(c_int64_t), intent(in) :: extents(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     type(via_file_options), intent(in), optional :: options
     self%handle = c_null_ptr
     if (.not. path_of("create", path, ierr)) return
@@ -576,7 +576,7 @@ contains
     character(len=*), intent(in) :: path
     integer(c_int32_t), intent(in) :: dtype
     integer(c_int32_t), intent(in) :: extents(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     type(via_file_options), intent(in), optional :: options
     call self%create(path, dtype, int(extents, c_int64_t), ierr, options)
   end subroutine
@@ -585,7 +585,7 @@ contains
   subroutine file_info(self, properties, ierr)
     class(viaduct_file), intent(in) :: self
     type(via_file_properties), intent(out) :: properties
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call viaduct_check(via_file_info(self%handle, properties), ierr)
   end subroutine
 
@@ -594,7 +594,7 @@ contains
   subroutine map_file(self, array, ierr)
     class(viaduct_file), intent(in) :: self
     type(viaduct_array), intent(inout) :: array
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call viaduct_check(via_file_array(self%handle, 0_c_int64_t, 0_c_int32_t, 0_c_int32_t, out_array=array%handle), ierr)
   end subroutine
 
@@ -605,7 +605,7 @@ contains
     integer(c_int64_t), intent(in) :: offset
     integer(c_int32_t), intent(in) :: dtype
     integer(c_int64_t), intent(in) :: extents(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call settle_extents(via_file_array(self%handle, offset, dtype, size(extents, kind=c_int32_t), extents, &
       array%handle), size(extents), .false., ierr)
   end subroutine
@@ -616,7 +616,7 @@ contains
     integer(c_int32_t), intent(in) :: offset
     integer(c_int32_t), intent(in) :: dtype
     integer(c_int32_t), intent(in) :: extents(:)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call self%map(array, int(offset, c_int64_t), dtype, int(extents, c_int64_t), ierr)
   end subroutine
 
@@ -624,7 +624,7 @@ contains
   subroutine read_file(self, array, ierr)
     class(viaduct_file), intent(in) :: self
     type(viaduct_array), intent(in) :: array
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call self%read(array, 0_c_int64_t, ierr)
   end subroutine
 
@@ -633,7 +633,7 @@ contains
     class(viaduct_file), intent(in) :: self
     type(viaduct_array), intent(in) :: array
     integer(c_int64_t), intent(in) :: offset
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call viaduct_check(via_file_read(self%handle, offset, array%handle, c_null_ptr), ierr)
   end subroutine
 
@@ -641,7 +641,7 @@ contains
   subroutine write_file(self, array, ierr)
     class(viaduct_file), intent(in) :: self
     type(viaduct_array), intent(in) :: array
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call self%write(array, 0_c_int64_t, ierr)
   end subroutine
 
@@ -650,7 +650,7 @@ contains
     class(viaduct_file), intent(in) :: self
     type(viaduct_array), intent(in) :: array
     integer(c_int64_t), intent(in) :: offset
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     call viaduct_check(via_file_write(self%handle, offset, array%handle, c_null_ptr), ierr)
   end subroutine
 
@@ -672,7 +672,7 @@ contains
   ! Whether C would read the whole name; refuses if not.
   function path_of(call_name, path, ierr) result(is)
     character(len=*), intent(in) :: call_name, path
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     logical :: is
     is = index(path, c_null_char) == 0
     if (.not. is) call refuse(VIA_ERROR_INVALID_ARGUMENT, call_name // &
@@ -686,7 +686,7 @@ contains
   subroutine get_int8(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self
     integer(c_int8_t), pointer, intent(inout) :: pointer(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     interface
       function viaduct_fortran_get_int8(array, pointer) result(answer) bind(C)
         import
@@ -701,7 +701,7 @@ contains
   subroutine get_int16(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self
     integer(c_int16_t), pointer, intent(inout) :: pointer(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     interface
       function viaduct_fortran_get_int16(array, pointer) result(answer) bind(C)
         import
@@ -716,7 +716,7 @@ contains
   subroutine get_int32(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self
     integer(c_int32_t), pointer, intent(inout) :: pointer(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     interface
       function viaduct_fortran_get_int32(array, pointer) result(answer) bind(C)
         import
@@ -731,7 +731,7 @@ contains
   subroutine get_int64(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self
     integer(c_int64_t), pointer, intent(inout) :: pointer(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     interface
       function viaduct_fortran_get_int64(array, pointer) result(answer) bind(C)
         import
@@ -746,7 +746,7 @@ contains
   subroutine get_real32(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self
     real(c_float), pointer, intent(inout) :: pointer(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     interface
       function viaduct_fortran_get_real32(array, pointer) result(answer) bind(C)
         import
@@ -761,7 +761,7 @@ contains
   subroutine get_real64(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self
     real(c_double), pointer, intent(inout) :: pointer(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     interface
       function viaduct_fortran_get_real64(array, pointer) result(answer) bind(C)
         import
@@ -776,7 +776,7 @@ contains
   subroutine get_complex32(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self
     complex(c_float_complex), pointer, intent(inout) :: pointer(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     interface
       function viaduct_fortran_get_complex32(array, pointer) result(answer) bind(C)
         import
@@ -791,7 +791,7 @@ contains
   subroutine get_complex64(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self
     complex(c_double_complex), pointer, intent(inout) :: pointer(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     interface
       function viaduct_fortran_get_complex64(array, pointer) result(answer) bind(C)
         import
@@ -806,7 +806,7 @@ contains
   subroutine get_bool(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self
     logical(c_bool), pointer, intent(inout) :: pointer(..)
-    integer, intent(out), optional :: ierr
+    integer(c_int), intent(out), optional :: ierr
     interface
       function viaduct_fortran_get_bool(array, pointer) result(answer) bind(C)
         import

@@ -24,7 +24,7 @@ contains
 
   ! A call has failed with this status, and its text holds the words.
   subroutine refused(ierr, status, words)
-    integer, intent(in) :: ierr
+    integer(c_int), intent(in) :: ierr
     integer(c_int32_t), intent(in) :: status
     character(len=*), intent(in) :: words
     character(len=:), allocatable :: text
