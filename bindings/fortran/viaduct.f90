@@ -8,8 +8,9 @@
 ! failure is an error stop with that text. Texts of this module's types count from 1 as their arguments do; those of the
 ! C API, called as such, count from 0. ierr is an integer(c_int), the default integer unless an option widens that.
 !
-! Numbers. Extents, indices, bounds and offsets are default integers or integer(c_int64_t), of one kind in a call.
-! Strides count elements, where those of Python count bytes.
+! Numbers. Extents, indices, bounds and the offset of map are default integers or integer(c_int64_t), of one kind in a
+! call. The offset of read and write is an integer(c_int64_t): a default integer in its place is ierr. Strides count
+! elements, where those of Python count bytes.
 !
 ! Lifetimes. An array is released by hand, since a derived type may be copied: assignment copies the handle and makes no
 ! second owner, and an array that is made anew releases nothing: release it first. What is wrapped must have the
