@@ -17,6 +17,9 @@
 ! target attribute, or be allocatable or a pointer, and stay until the last view and export is gone; `release` is called
 ! then. An expression, a constant and a section by a list of indices have no memory that stays: wrap does not compile
 ! for them. wrap_read_only compiles, since it takes what may not be written: give it a variable.
+!
+! Components. gfortran passes a copy of one component of an array, such as particles%mass or z%im, and of a pointer that
+! was associated with one. The copy is gone when wrap returns. Wrap the whole array, and take via_array_field of it.
 module viaduct
   use, intrinsic :: iso_c_binding
   use viaduct_c
@@ -209,7 +212,7 @@ contains
   ! ---------------------------------------------------------------------------------------------- in and out
 
   ! The Fortran array in place, whatever its type, rank and strides. `dtype` names another type of the same size, for a
-  ! logical of C's kind say; `release` and `context` are those of via_wrap. intent(inout) keeps temporaries out.
+  ! logical of C's kind say; `release` and `context` are those of via_wrap. intent(inout) keeps expressions out.
   subroutine wrap(self, array, ierr, dtype, flags, release, context)
     class(viaduct_array), intent(inout) :: self
     type(*), intent(inout), target :: array(..)

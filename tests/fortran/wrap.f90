@@ -25,6 +25,7 @@ program wrap_tests
   call sections_keep_their_strides()
   call allocatables_and_pointers_are_arrays_too()
   call no_elements_are_an_array_too()
+  call components_are_fields_of_the_array()
   call flags_and_dtypes_may_be_named()
   call what_may_not_be_written_is_wrapped_to_be_read()
   call the_release_is_called_once_with_its_context()
@@ -138,6 +139,34 @@ contains
     call exported%wrap(field)
     call promise("no elements", via_array_size(exported%handle) == 0)
     call expect("no elements: the shape", exported%shape(), [0, 5])
+    call exported%release()
+  end subroutine
+
+  subroutine components_are_fields_of_the_array()
+    type, bind(C) :: point
+      real(c_double) :: at(2)
+      real(c_double) :: mass
+    end type
+    type(point), target :: points(6)
+    complex(c_double_complex), target :: z(4)
+    type(viaduct_array) :: exported, field
+    real(c_double), pointer :: mass(:), imaginary(:)
+    integer :: i
+    points%mass = [(i, i = 1, 6)]
+    call exported%wrap(points(6:1:-2))
+    call viaduct_check(via_array_field(exported%handle, 16_c_int64_t, VIA_FLOAT64, 0_c_int32_t, out_array=field%handle))
+    call field%get(mass)
+    points(4)%mass = 40
+    call promise("a component of every second, backwards", all(nint(mass) == [6, 40, 2]))
+    call field%release()
+    call exported%release()
+    z = [(cmplx(0, i, c_double_complex), i = 1, 4)]
+    call exported%wrap(z)
+    call viaduct_check(via_array_field(exported%handle, 8_c_int64_t, VIA_FLOAT64, 0_c_int32_t, out_array=field%handle))
+    call field%get(imaginary)
+    imaginary(2) = 20
+    call promise("imaginary parts", all(nint(aimag(z)) == [1, 20, 3, 4]))
+    call field%release()
     call exported%release()
   end subroutine
 
