@@ -66,7 +66,7 @@ public:
     }
 };
 
-/** Names rows of an array by an index; none: 0, 1, 2 ... */
+/** Names rows of an array by an index: {array, index}. An array alone stands for all numbers 0, 1, 2 ... */
 struct Rows {
     const Array &array;
     const Array *index = nullptr;
