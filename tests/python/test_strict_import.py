@@ -95,6 +95,14 @@ def test_lanes_are_part_of_the_element() -> None:
     assert a.field(4, "float32", (2,)).tolist() == [[1, 2], [5, 6]]
 
 
+@pytest.mark.parametrize("sign", ["block_until_ready", "__arrow_c_array__"], ids=["JAX", "Arrow"])
+def test_immutable_arrays_in_the_old_form_are_read_only(sign: str) -> None:
+    kind = type("Immutable", (Producer,), {sign: lambda self: self})
+    assert via.asarray(kind(legacy=True)).readonly
+    copy = via.from_dlpack(kind(legacy=True), copy=True)
+    assert copy.copied and not copy.readonly
+
+
 def test_read_only_stays_read_only_in_every_view_and_export() -> None:
     a = take(Producer(flags=READ_ONLY))
     for view in (a, a[0], a.T, a.reshape(6), a.view("int32")):

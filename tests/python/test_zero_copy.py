@@ -296,7 +296,7 @@ def test_a_write_through_ours_is_seen_by_theirs(make: Any) -> None:
     assert via.asarray(made).reshape(-1)[0].item() == 9
 
 
-@pytest.mark.parametrize("make", [from_arrow, from_bytes])
+@pytest.mark.parametrize("make", [from_arrow, from_bytes, from_jax])
 def test_what_may_not_be_written_is_read_only(make: Any) -> None:
     made, _ = make()
     a = via.asarray(made)

@@ -178,11 +178,12 @@ PyObject *call_dlpack(PyObject *function, const ImportOptions &wanted, const Pro
     return call_with_stream(function, nothing.get(), producer);
 }
 
-// Makes legacy capsules of Arrow arrays read-only, which the capsule itself cannot express.
+// Makes the memory of immutable arrays read-only, which a legacy capsule itself cannot express.
 PyObject *honour_immutability(PyObject *object, PyObject *capsule, PyObject *array) {
     const char *name = PyCapsule_GetName(capsule);
     bool is_legacy = name != nullptr && std::strcmp(name, "used_dltensor") == 0;
-    if (array == nullptr || !is_legacy || PyObject_HasAttrString(object, "__arrow_c_array__") == 0) {
+    bool is_theirs = array != nullptr && (via_array_flags(handle_of(array)) & VIA_ARRAY_COPIED) == 0;
+    if (!is_theirs || !is_legacy || !known_type(type_of(object)).is_immutable) {
         return array;
     }
     Ref hold(array);

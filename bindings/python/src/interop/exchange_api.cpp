@@ -32,6 +32,12 @@ bool has_lazy_views(PyObject *type) {
     return PyObject_HasAttrString(type, "is_neg") != 0 && PyObject_HasAttrString(type, "is_conj") != 0;
 }
 
+// Matches arrays of JAX and of Arrow.
+bool is_immutable(PyObject *type) {
+    return PyObject_HasAttrString(type, "block_until_ready") != 0 ||
+           PyObject_HasAttrString(type, "__arrow_c_array__") != 0;
+}
+
 bool answers_true(PyObject *object, PyObject *question) {
     Ref answer(PyObject_CallMethodObjArgs(object, question, nullptr));
     PyErr_Clear();
@@ -70,8 +76,13 @@ KnownType known_type(PyObject *type) {
 
 KnownType look_at(PyObject *type) {
     Ref numpy = loaded("numpy", "ndarray");
-    KnownType found = {type,  find_api(type),       numpy && numpy.get() == type,
-                       false, has_lazy_views(type), has_mask(type, numpy.get())};
+    KnownType found = {type,
+                       find_api(type),
+                       numpy && numpy.get() == type,
+                       false,
+                       has_lazy_views(type),
+                       has_mask(type, numpy.get()),
+                       is_immutable(type)};
     Py_INCREF(type);
     KnownType &known = slot_of(type);
     Ref forgotten(known.type);

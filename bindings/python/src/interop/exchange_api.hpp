@@ -15,6 +15,7 @@ struct KnownType {
     bool is_prepared;              // to make objects of CUDA memory
     bool has_lazy_views;           // see is_exportable()
     bool has_mask;                 // see has_no_mask()
+    bool is_immutable;             // whose arrays nobody writes
 };
 
 // Returns the cached properties of a type.
