@@ -197,6 +197,13 @@ def test_a_dict_is_not_saved_under_the_suffix_of_another_format(tmp_path: Path, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("suffix", [".npz", ".gguf", ".safetensors"])
+def test_one_array_is_not_saved_under_the_suffix_of_an_archive(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(via.InvalidArgumentError, match=rf"^save: path ends in \{suffix} for one array; expected"):
+        via.save(tmp_path / f"a{suffix}", np.zeros(3))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_files_that_safetensors_writes_are_read(tmp_path: Path) -> None:
     safetensors = pytest.importorskip("safetensors.numpy")
     tensors = random_tensors(7, 60, 20)

@@ -190,6 +190,11 @@ def save(
     if not isinstance(arrays, Mapping):
         if metadata is not None or shard_bytes != 0:
             raise raw.InvalidArgumentError("save: metadata or shard_bytes is given for one array; expected a dict")
+        suffix = _ends_with(path, ".npz", ".gguf", ".safetensors")
+        if suffix is not None:
+            raise raw.InvalidArgumentError(
+                f"save: path ends in {suffix} for one array; expected a .npy or raw file's, or a dict"
+            )
         _save_one(path, raw.asarray(arrays), durable, page_cache, stream)
         return
     suffix = _ends_with(path, ".npy", ".npz", ".gguf")
