@@ -323,6 +323,10 @@ def test_what_cannot_be_cut_into_rows_is_refused(numbers: Path, tmp_path: Path) 
         part.write(part.array[:3])
 
 
+def test_a_depth_beyond_the_blocks_of_a_file_costs_nothing(numbers: Path) -> None:
+    assert [part.start for part in via.stream_blocks(numbers, 500, depth=sys.maxsize)] == [0, 500]
+
+
 def test_results_whose_rows_are_no_whole_bytes_are_refused(numbers: Path, tmp_path: Path) -> None:
     with via.open(tmp_path / "out", "w", dtype="uint8", shape=(2000,)) as output:
         for part in via.stream_blocks(numbers, 4, output=output):

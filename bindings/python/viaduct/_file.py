@@ -601,7 +601,7 @@ def stream_blocks(
 def _blocks(rows: _Rows, reads: _Reads, results: _Results, meter: _Progress, depth: int) -> Iterator[Block]:
     """Yields the blocks. Reads into the buffer of the block before the last, whose work is queued and whose results are
     written by then."""
-    for number in range(depth - 2):
+    for number in range(min(depth - 2, rows.blocks)):
         reads.start(number)
     for number in range(rows.blocks):
         part = reads.next()
