@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+from fractions import Fraction
 
 import viaduct as via
 
@@ -58,6 +59,8 @@ def exchange() -> None:
     h: via.Array = via.asarray(bytearray(4), "uint8", device="cpu", copy=True)
     rows: list[via.Array] = [row for row in h.reshape(2, 2)]
     explained: str = via.copy_explain(b, a)
+    via.convert(b, a, scale=Fraction(1, 255), offset=[Fraction(1), 2])
+    via.convert(b, c, scale=a)
     del device, explained, rows
 
 

@@ -8,7 +8,20 @@ CUDA device. `python -m viaduct` reports what this machine can do.
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from os import PathLike
 from types import EllipsisType
-from typing import Any, ClassVar, Literal, Never, NoReturn, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Never,
+    NoReturn,
+    Protocol,
+    SupportsFloat,
+    SupportsIndex,
+    TypeAlias,
+    TypeVar,
+    final,
+    overload,
+)
 
 from typing_extensions import Buffer, CapsuleType
 
@@ -97,6 +110,8 @@ _Path: TypeAlias = str | bytes | PathLike[str] | PathLike[bytes]
 _Shape: TypeAlias = int | Sequence[SupportsIndex]
 _Key: TypeAlias = SupportsIndex | slice | EllipsisType | None | tuple[SupportsIndex | slice | EllipsisType | None, ...]
 _Number: TypeAlias = bool | int | float | complex
+# NumPy's arrays and scalars are numbers, too.
+_Numbers: TypeAlias = SupportsFloat | Sequence[SupportsFloat]
 
 # Names, dtypes of NumPy, ml_dtypes, torch and TensorFlow, types of ctypes, numbers of the C API.
 _DType: TypeAlias = Any
@@ -561,9 +576,9 @@ class Batch:
         casting: _Casting | None = None,
         overflow: Literal["infinity", "saturate"] | None = None,
         byteorder: Literal["=", "<", ">"] | None = None,
-        scale: float | Sequence[float] | None = None,
-        offset: float | Sequence[float] | None = None,
-        scale_axis: int | None = None,
+        scale: _Numbers | None = None,
+        offset: _Numbers | None = None,
+        scale_axis: SupportsIndex | None = None,
     ) -> None:
         """Adds a copy by index, as copy_indexed() takes it; reads an index of the host now."""
 
@@ -575,9 +590,9 @@ class Batch:
         casting: _Casting = "same_kind",
         overflow: Literal["infinity", "saturate"] = "infinity",
         byteorder: Literal["=", "<", ">"] = "=",
-        scale: float | Sequence[float] | None = None,
-        offset: float | Sequence[float] | None = None,
-        scale_axis: int = 0,
+        scale: _Numbers | None = None,
+        offset: _Numbers | None = None,
+        scale_axis: SupportsIndex = 0,
     ) -> None:
         """Adds a conversion, as convert() takes it."""
 
@@ -654,9 +669,9 @@ class File:
         casting: _Casting = "same_kind",
         overflow: Literal["infinity", "saturate"] = "infinity",
         byteorder: Literal["=", "<", ">"] = "=",
-        scale: float | Sequence[float] | None = None,
-        offset: float | Sequence[float] | None = None,
-        scale_axis: int = 0,
+        scale: _Numbers | None = None,
+        offset: _Numbers | None = None,
+        scale_axis: SupportsIndex = 0,
     ) -> File:
         """Returns a file of the same elements in another dtype, whose reads and writes convert on the way.
 
@@ -1022,9 +1037,9 @@ def convert(
     casting: _Casting = "same_kind",
     overflow: Literal["infinity", "saturate"] = "infinity",
     byteorder: Literal["=", "<", ">"] = "=",
-    scale: float | Sequence[float] | None = None,
-    offset: float | Sequence[float] | None = None,
-    scale_axis: int = 0,
+    scale: _Numbers | None = None,
+    offset: _Numbers | None = None,
+    scale_axis: SupportsIndex = 0,
     stream: _Stream | None = None,
 ) -> None:
     """Copies between two arrays of equal shape, and converts to the dtype of dst on the way.
@@ -1042,9 +1057,9 @@ def convert_submit(
     casting: _Casting = "same_kind",
     overflow: Literal["infinity", "saturate"] = "infinity",
     byteorder: Literal["=", "<", ">"] = "=",
-    scale: float | Sequence[float] | None = None,
-    offset: float | Sequence[float] | None = None,
-    scale_axis: int = 0,
+    scale: _Numbers | None = None,
+    offset: _Numbers | None = None,
+    scale_axis: SupportsIndex = 0,
     stream: _Stream | None = None,
 ) -> Task:
     """Starts a conversion as convert() does, after the stream's work so far, and returns a Task at once."""
@@ -1056,9 +1071,9 @@ def convert_explain(
     casting: _Casting = "same_kind",
     overflow: Literal["infinity", "saturate"] = "infinity",
     byteorder: Literal["=", "<", ">"] = "=",
-    scale: float | Sequence[float] | None = None,
-    offset: float | Sequence[float] | None = None,
-    scale_axis: int = 0,
+    scale: _Numbers | None = None,
+    offset: _Numbers | None = None,
+    scale_axis: SupportsIndex = 0,
 ) -> str:
     """Returns a text that says how convert() would do it, and where; converts nothing."""
 
@@ -1085,9 +1100,9 @@ def copy_indexed(
     casting: _Casting | None = None,
     overflow: Literal["infinity", "saturate"] | None = None,
     byteorder: Literal["=", "<", ">"] | None = None,
-    scale: float | Sequence[float] | None = None,
-    offset: float | Sequence[float] | None = None,
-    scale_axis: int | None = None,
+    scale: _Numbers | None = None,
+    offset: _Numbers | None = None,
+    scale_axis: SupportsIndex | None = None,
 ) -> None:
     """Copies row src_index[k] of src to row dst_index[k] of dst, for each k, along an axis.
 
@@ -1107,9 +1122,9 @@ def copy_indexed_submit(
     casting: _Casting | None = None,
     overflow: Literal["infinity", "saturate"] | None = None,
     byteorder: Literal["=", "<", ">"] | None = None,
-    scale: float | Sequence[float] | None = None,
-    offset: float | Sequence[float] | None = None,
-    scale_axis: int | None = None,
+    scale: _Numbers | None = None,
+    offset: _Numbers | None = None,
+    scale_axis: SupportsIndex | None = None,
 ) -> Task:
     """Starts a copy as copy_indexed() does, after the stream's work so far, and returns a Task at once."""
 
