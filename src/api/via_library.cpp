@@ -1,7 +1,6 @@
 #include <cstring>
 
 #include "api/guard.hpp"
-#include "copy/copy.hpp"
 #include "core/array/device_type.hpp"
 #include "core/base/text_buffer.hpp"
 #include "core/base/thread_state.hpp"

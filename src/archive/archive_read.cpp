@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "archive/tensor_conversion.hpp"
-#include "copy/copy.hpp"
 #include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/normalise.hpp"

@@ -1,8 +1,6 @@
 // Describes the plan of a copy.
 #include "copy/explain.hpp"
 
-#include <cstdio>
-
 #include "copy/choose_tiles.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 
-#include "core/async/fence.hpp"
 #include "core/base/status.hpp"
 
 namespace via::cuda {

@@ -1,8 +1,6 @@
 // NumPy's __array_interface__ and the __cuda_array_interface__, version 3: one description for host and device memory.
 #pragma once
 
-#include <cstdint>
-
 #include "core/array/array.hpp"
 
 namespace via {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/array/memory.hpp"
-#include "core/async/fence.hpp"
 #include "file/file.hpp"
 #include "file/file_io.hpp"
 

@@ -1,7 +1,6 @@
 #include "file/move_range.hpp"
 
 #include "copy/bits.hpp"
-#include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/normalise.hpp"
 #include "core/async/task.hpp"

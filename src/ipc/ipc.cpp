@@ -1,7 +1,6 @@
 #include "ipc/ipc.hpp"
 
 #include <unistd.h>
-#include <new>
 
 #include "core/array/access_tracker.hpp"
 #include "core/base/checked.hpp"

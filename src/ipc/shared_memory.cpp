@@ -10,7 +10,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <new>
 
 #include "core/base/thread_state.hpp"
 #include "core/system/regular_file.hpp"

@@ -5,7 +5,6 @@
 #include <new>
 
 #include "copy/batch/batch_run.hpp"
-#include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/planned_copy.hpp"
 #include "core/array/access_tracker.hpp"

@@ -1,7 +1,6 @@
 // The kernels on the host's side: their numbers, what a launch needs to know, and their machine code.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

@@ -1,6 +1,5 @@
 #include "cuda/launch/kernel_plan.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 

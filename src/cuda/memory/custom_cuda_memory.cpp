@@ -1,7 +1,6 @@
-#include <new>
 
-#include "core/array/access_tracker.hpp"
 #include "cuda/custom_cuda_memory.hpp"
+#include "core/array/access_tracker.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/stream/event_fence.hpp"

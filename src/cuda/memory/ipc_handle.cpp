@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <new>
 
 #include "core/async/task_executor.hpp"
 #include "cuda/driver/context.hpp"

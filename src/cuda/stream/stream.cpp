@@ -1,7 +1,6 @@
 #include "cuda/stream.hpp"
 
 #include <atomic>
-#include <new>
 
 #include "core/base/thread_exit.hpp"
 #include "cuda/stream/resolved_stream.hpp"
