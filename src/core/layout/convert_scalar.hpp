@@ -282,14 +282,12 @@ VIA_SCALAR float for_rounding(int32_t value) {
     return bits_as<float>(bits_as<uint32_t>(static_cast<float>(static_cast<int32_t>(kept))) | sign);
 }
 
-VIA_SCALAR double magnitude_for_rounding(uint64_t magnitude) {
+VIA_SCALAR double for_rounding(uint64_t magnitude) {
     const uint64_t rest = (magnitude & 0x7FF) != 0 ? 0x800 : 0;
     return static_cast<double>(magnitude >= uint64_t{1} << 53 ? (magnitude & ~uint64_t{0x7FF}) | rest : magnitude);
 }
-VIA_SCALAR double for_rounding(uint64_t value) { return magnitude_for_rounding(value); }
 VIA_SCALAR double for_rounding(int64_t value) {
-    const double rounded =
-        magnitude_for_rounding(value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
+    const double rounded = for_rounding(value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
     return value < 0 ? -rounded : rounded;
 }
 VIA_SCALAR float for_rounding(float value) { return value; }
