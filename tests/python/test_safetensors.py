@@ -63,6 +63,14 @@ def test_tensors_of_every_type_have_the_size_that_the_format_gives_them(tmp_path
         assert array.shape == (3,) and array.nbytes == 3 * size
 
 
+def test_names_written_as_escapes_are_text_of_any_length(tmp_path: Path) -> None:
+    names = ["A", "\u00e9", "\u20ac", "\uffff", "\U0001f600"]
+    header = json.dumps({name: entry("U8", [1], i, i + 1) for i, name in enumerate(names)})
+    assert "\\u20ac" in header and "\\ud83d\\ude00" in header
+    tensors = via.open_safetensors(put(tmp_path / "escapes.safetensors", header.encode(), bytes(range(len(names)))))
+    assert [tensors[name].read().numpy().item() for name in names] == list(range(len(names)))
+
+
 def test_what_the_formats_own_library_writes_is_read(tmp_path: Path) -> None:
     theirs = pytest.importorskip("safetensors.numpy")
     theirs.save_file(VALUES, tmp_path / "theirs")
