@@ -664,8 +664,10 @@ VIA_API int32_t via_memory_device_id(via_memory *memory);
  * allocator (NULL is none). It must be NULL for every other kind. The array is ready after the work queued on that
  * stream so far: later work of the stream may use the memory at once.
  *
- * Frees the memory once all recorded accesses (via_array_record_stream) have completed, without blocking the caller.
- * Does not wait for accesses that were not recorded. Allocating and releasing leave every stream capture valid.
+ * Frees the memory once all recorded accesses (via_array_record_stream) have completed. Waits for none of them on the
+ * calling thread. The driver's own calls that free device, pinned and managed memory wait for all work of the device,
+ * and hold up launches of other threads meanwhile: release such memory where the device may rest, or allocate
+ * VIA_MEMORY_DEVICE_POOL, which is freed in stream order. Allocating and releasing leave every stream capture valid.
  * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_OUT_OF_MEMORY,
  * VIA_ERROR_CALLBACK; VIA_ERROR_POINTER, VIA_ERROR_DEVICE (wrong memory from a custom allocator, or a stream of another
  * device); VIA_ERROR_STREAM_CAPTURE (pool memory on a stream being captured), VIA_ERROR_CUDA, VIA_ERROR_FORKED.
@@ -1212,10 +1214,11 @@ VIA_CHECKED via_status via_copy_explain(via_array *dst, via_array *src, int64_t 
 /* --------------------------------------------------------------------------------- tasks and batches */
 
 /*
- * A task is asynchronous work that ends once: done, failed or cancelled. Any thread may use it. It releases its arrays
- * before it counts as ended. That happens on the thread that ran, awaited or cancelled it, or on a thread of the
- * library if a device did the rest. In a forked child, a task of the parent that had not ended has failed with
- * VIA_ERROR_FORKED. Its callback is not called there, and the child never releases what it held.
+ * A task is asynchronous work that ends once: done, failed or cancelled. Any thread may use it. Copies, fills and
+ * batches that wait for a task go on if it fails; its own status is the failure. A task releases its arrays before it
+ * counts as ended. That happens on the thread that ran, awaited or cancelled it, or on a thread of the library if a
+ * device did the rest. In a forked child, a task of the parent that had not ended has failed with VIA_ERROR_FORKED. Its
+ * callback is not called there, and the child never releases what it held.
  */
 
 /** Adds a reference to the handle. */

@@ -24,15 +24,13 @@ Status check_options(const via_convert_options &options) {
 }
 
 Status check_whole_bytes(int32_t dtype) {
-    return dtype_bits(dtype) % 8 == 0 ? VIA_OK
-                                      : fail(VIA_ERROR_UNSUPPORTED,
-                                             "dtype is %s, of elements narrower "
-                                             "than a byte; expected whole bytes",
-                                             DtypeName(dtype).text);
+    return dtype_bits(dtype) % 8 == 0
+               ? VIA_OK
+               : fail(VIA_ERROR_UNSUPPORTED, "dtype is %s, of elements narrower than a byte; expected whole bytes",
+                      DtypeName(dtype).text);
 }
 
-// Replaces what the tensor did before. A buffer keeps below 2^63 bytes:
-// *most_nbytes counts at least those of any.
+// Replaces what the tensor did before. A buffer keeps below 2^63 bytes: *most_nbytes counts at least those of any.
 Status convert_one(ArchiveTensor *tensor, int32_t dtype, const via_convert_options &options, int64_t *most_nbytes) {
     VIA_TRY(check_cast(tensor->dtype, dtype, options.casting));
     VIA_TRY(check_whole_bytes(tensor->dtype));

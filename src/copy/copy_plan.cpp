@@ -122,8 +122,8 @@ Status prepare_copy(via_array *dst, via_array *src, Ask ask, CopyPlan *out_plan)
 }
 
 Status await_arrays(via_array *dst, via_array *src) {
-    VIA_TRY(may_be_pending(dst) ? wait_until_ready(dst->storage) : VIA_OK);
-    return may_be_pending(src) ? wait_until_ready(src->storage) : VIA_OK;
+    VIA_TRY(may_be_pending(dst) ? wait_for_last_write(dst->storage) : VIA_OK);
+    return may_be_pending(src) ? wait_for_last_write(src->storage) : VIA_OK;
 }
 
 Status await_stream(via_stream *stream, const char *what) {

@@ -20,6 +20,16 @@ static atomic_int reads_left;
 static atomic_int reads_gather;
 static atomic_int reads_gathered;
 
+/* 1: calls of pread fail after a while. */
+static atomic_int reads_fail_late;
+
+static int fail_late(void) {
+    atomic_fetch_add(&reads_gathered, 1);
+    usleep(20000);
+    errno = EIO;
+    return -1;
+}
+
 static int fail_together(void) {
     int seen = 0;
     atomic_fetch_add(&reads_gathered, 1);
@@ -34,6 +44,9 @@ static int fail_together(void) {
 ssize_t pread(int file, void *memory, size_t count, off_t offset) {
     if (atomic_load(&reads_gather) != 0) {
         return fail_together();
+    }
+    if (atomic_load(&reads_fail_late) != 0) {
+        return fail_late();
     }
     if (atomic_load(&reads_left) > 0 && atomic_fetch_sub(&reads_left, 1) == 1) {
         errno = EIO;
@@ -465,6 +478,66 @@ static void a_task_that_failed_holds_up_no_later_copy(void **state) {
     }
 }
 
+typedef enum order { COPY, COPY_IN_ORDER, COPY_FROM, FILL, BATCH, ORDERS } order;
+
+static via_status make_call(order kind, const pair *both, via_stream *stream) {
+    switch (kind) {
+        case COPY:
+            return via_copy(both->dst.array, both->src.array);
+        case COPY_IN_ORDER:
+            return via_copy_async(both->dst.array, both->src.array, stream);
+        case COPY_FROM:
+            return via_copy(both->src.array, both->dst.array);
+        case FILL:
+            return via_fill(both->dst.array, NULL, stream);
+        default:
+            return via_copy_batch(1, &both->dst.array, &both->src.array, stream);
+    }
+}
+
+/* Begins to read the array, and returns once a call of pread waits that will fail. */
+static via_task *read_that_is_about_to_fail(via_file *file, via_array *array) {
+    via_task *task = NULL;
+    atomic_store(&reads_gathered, 0);
+    atomic_store(&reads_fail_late, 1);
+    ok(via_file_read_submit(file, 0, array, NULL, &task));
+    while (atomic_load(&reads_gathered) == 0) {
+        usleep(100);
+    }
+    return task;
+}
+
+static void end_failed_read(via_task *task) {
+    refused(VIA_ERROR_IO, "EIO", via_task_wait(task));
+    atomic_store(&reads_fail_late, 0);
+    via_task_release(task);
+}
+
+/* Its handle reports it, and so does who asks whether the content is there. */
+static void a_task_that_fails_while_others_wait_for_it_fails_alone(void **state) {
+    (void)state;
+    CUstream native = new_stream();
+    via_stream *stream = wrap_native(native, 0);
+    put_pattern("fails", 0, SMALL, 5);
+    via_file *file = open_with("fails", NULL);
+    for (place where = PAGEABLE; where <= DEVICE; ++where) {
+        for (order kind = COPY; kind < ORDERS; ++kind) {
+            pair both = new_pair(where, DEVICE, SMALL);
+            via_task *task = read_that_is_about_to_fail(file, both.dst.array);
+            ok(make_call(kind, &both, stream));
+            finish(native);
+            end_failed_read(task);
+            end_pair(&both);
+        }
+        pair both = new_pair(where, DEVICE, SMALL);
+        via_task *task = read_that_is_about_to_fail(file, both.dst.array);
+        refused(VIA_ERROR_IO, "via_array_synchronize|EIO", via_array_synchronize(both.dst.array));
+        end_failed_read(task);
+        end_pair(&both);
+    }
+    via_file_release(file);
+}
+
 /* Then each slot is one that failed, and a thread waits for another. */
 static void a_read_that_fails_in_more_threads_than_there_are_slots_ends(void **state) {
     (void)state;
@@ -531,6 +604,7 @@ int main(void) {
         GPU_TEST(a_captured_stream_is_refused_and_its_capture_goes_on),
         GPU_TEST(a_read_that_fails_on_the_way_gives_its_slots_back),
         GPU_TEST(a_task_that_failed_holds_up_no_later_copy),
+        GPU_TEST(a_task_that_fails_while_others_wait_for_it_fails_alone),
         GPU_TEST(a_read_that_fails_in_more_threads_than_there_are_slots_ends),
         GPU_TEST(a_cancelled_task_of_a_device_ends_as_such_or_is_done),
         GPU_TEST(a_transfer_takes_no_more_pinned_memory_than_the_ring),

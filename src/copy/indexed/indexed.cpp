@@ -262,7 +262,7 @@ Status IndexedCopy::read_list(const char *name, via_array *list, int64_t extent,
     if (is_on_device(list)) {
         return VIA_OK;
     }
-    VIA_TRY(wait_until_ready(list->storage));
+    VIA_TRY(wait_for_last_write(list->storage));
     VIA_TRY(read_numbers(name, list_of(list), rows_.count, extent, numbers));
     *out_list = numbers->list;
     return VIA_OK;

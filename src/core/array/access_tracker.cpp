@@ -373,17 +373,25 @@ Status add_access(Storage *storage, Fence *fence) {
     return put_access_or_wait(storage, fence, &completed);
 }
 
-Status wait_until_ready(Storage *storage) {
+namespace {
+
+Status wait_for_write(Storage *storage, Status (Fence::*wait)()) {
     const UniqueFence fence(last_write(storage));
     if (fence.get() == nullptr) {
         return VIA_OK;
     }
-    const Status status = fence.get()->wait();
+    const Status status = (fence.get()->*wait)();
     if (status != VIA_OK && fence.get()->has_failed()) {
         (void)replace_last_write(storage, nullptr, fence.get());
     }
     return status;
 }
+
+}  // namespace
+
+Status wait_until_ready(Storage *storage) { return wait_for_write(storage, &Fence::wait); }
+
+Status wait_for_last_write(Storage *storage) { return wait_for_write(storage, &Fence::wait_for_order); }
 
 namespace {
 

@@ -64,6 +64,9 @@ VIA_NODISCARD Status set_last_copy(via_array *dst, std::initializer_list<via_arr
 // Waits on the host for the last write. Returns the failure of one that has failed, once.
 VIA_NODISCARD Status wait_until_ready(Storage *storage);
 
+// Waits on the host for the last write, before the content is read or written. Ignores the failure of a task.
+VIA_NODISCARD Status wait_for_last_write(Storage *storage);
+
 // Collects the fences of the last writes of many storages, each fence once. Remembers the last few fences, since
 // storages that are used together tend to share them.
 class LastWriteFences {

@@ -29,7 +29,7 @@ public:
 
     Status make_stream_wait(const ResolvedStream &stream) override {
         for (Fence **fence = begin(); fence != end(); ++fence) {
-            VIA_TRY((*fence)->holds_up_streams() ? (*fence)->make_stream_wait(stream) : VIA_OK);
+            VIA_TRY((*fence)->holds_up_streams() ? (*fence)->make_stream_follow(stream) : VIA_OK);
         }
         return VIA_OK;
     }

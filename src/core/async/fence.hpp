@@ -75,6 +75,13 @@ public:
     // a stream never waits for the CPU.
     VIA_NODISCARD virtual Status make_stream_wait(const ResolvedStream &stream) = 0;
 
+    // Wait as wait() and make_stream_wait() do, for the sake of order. The failure of work that has ended is reported
+    // by its owner, and not here, unless nobody may miss it.
+    VIA_NODISCARD Status wait_for_order() { return unless_ended(wait()); }
+    VIA_NODISCARD Status make_stream_follow(const ResolvedStream &stream) {
+        return unless_ended(make_stream_wait(stream));
+    }
+
     // Returns true if make_stream_wait never waits on the host, because only the device is still involved.
     virtual bool is_on_device() { return false; }
 
@@ -102,6 +109,8 @@ protected:
     void set_writes_seen(uint64_t number) { writes_seen_ = number; }
 
 private:
+    Status unless_ended(Status status) { return status == VIA_OK || !is_complete() || has_failed() ? status : VIA_OK; }
+
     TimelinePoint point_;
     uint64_t writes_seen_;
     std::atomic<uint64_t> recorded_{UINT64_MAX};

@@ -253,7 +253,7 @@ Status run_batch_on(Batch *batch, Fence *dependency, via_stream *stream, Fence *
     ResolvedStream resolved;
     VIA_TRY(resolve(stream, batch->device_id, &resolved));
     if (dependency != nullptr) {
-        VIA_TRY(dependency->make_stream_wait(resolved));
+        VIA_TRY(dependency->make_stream_follow(resolved));
     }
     return resolved.capturing ? run_captured(batch, resolved) : run_and_record(batch, resolved, out_fence);
 }

@@ -104,6 +104,13 @@ bool has_scratch(int32_t device_id) {
            fixed_attribute<CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED>(device_id, 0) != 0;
 }
 
+namespace {
+
+// Returns whether memory comes and goes in the order of the stream.
+bool is_in_order(const ResolvedStream &stream) { return stream.capturing || has_scratch(stream.device_id); }
+
+}  // namespace
+
 Status Scratch::allocate(int64_t nbytes, const ResolvedStream &stream) {
     VIA_TRY(allocate_if_room(nbytes, stream));
     return address_ != 0 ? VIA_OK : check_driver(CUDA_ERROR_OUT_OF_MEMORY, "cuMemAllocAsync");
@@ -132,9 +139,6 @@ Status Scratch::allocate_opened(int64_t nbytes, int32_t device_id, const Resolve
     stream_ = last;
     return VIA_OK;
 }
-
-// Returns whether memory comes and goes in the order of the stream.
-static bool is_in_order(const ResolvedStream &stream) { return stream.capturing || has_scratch(stream.device_id); }
 
 Status Scratch::allocate_from(CUmemoryPool pool, int64_t nbytes, const ResolvedStream &stream) {
     ContextScope scope;

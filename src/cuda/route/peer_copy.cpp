@@ -229,7 +229,8 @@ Status enqueue_with_side(PeerParts &parts, const PeerPlan &plan, const ResolvedS
     const Status status =
         enqueue_on(parts, plan, {is_src || !on_both ? side : stream, !is_src || !on_both ? side : stream});
     if (waits) {
-        return first_of(status, on_both && is_src ? wait_for_stream(stream) : side_stream.wait());
+        const bool ends_here = status == VIA_OK && on_both && is_src;
+        return first_of(status, ends_here ? wait_for_stream(stream) : side_stream.wait());
     }
     return status == VIA_OK && is_ordered && is_src ? VIA_OK : first_of(status, follow(stream, side));
 }

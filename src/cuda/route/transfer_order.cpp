@@ -13,8 +13,8 @@ Status resolve_for(const Transfer &transfer, const char *what, via_stream *strea
 
 Status wait_for_arrays(const Transfer &transfer) {
     if (transfer.dst_array != nullptr) {
-        VIA_TRY(via::wait_until_ready(transfer.dst_array->storage));
-        return via::wait_until_ready(transfer.src_array->storage);
+        VIA_TRY(wait_for_last_write(transfer.dst_array->storage));
+        return wait_for_last_write(transfer.src_array->storage);
     }
     return VIA_OK;
 }

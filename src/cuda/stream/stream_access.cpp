@@ -82,7 +82,7 @@ Status order_import(via_array *array, via_stream *stream) {
 Status wait_until_ready(via_array *array, const ResolvedStream &stream) {
     const UniqueFence ready(last_write_before(array->storage, stream.capturing ? Timeline{} : stream.timeline()));
     const bool waits = ready.get() != nullptr && ready.get()->holds_up_streams();
-    return waits ? ready.get()->make_stream_wait(stream) : VIA_OK;
+    return waits ? ready.get()->make_stream_follow(stream) : VIA_OK;
 }
 
 Status note_copy(via_array *dst, via_array *src, const ResolvedStream &stream) {
