@@ -12,15 +12,14 @@ constexpr int64_t kLeastOnDevice = int64_t{1} << 20;
 Status check_options(const via_convert_options &options) {
     if (is_affine(options)) {
         return fail(VIA_ERROR_UNSUPPORTED,
-                    "options has a scale or an offset; expected none for an "
-                    "archive: via_file_convert takes them for "
+                    "options has a scale or an offset; expected none for an archive: via_file_convert takes them for "
                     "one tensor");
     }
-    return options.byte_order != kOtherByteOrder ? check_convert_options(options)
-                                                 : fail(VIA_ERROR_INVALID_ARGUMENT,
-                                                        "options.byte_order is %s; expected VIA_BYTE_ORDER_NATIVE, "
-                                                        "since the file states it",
-                                                        kOtherByteOrderName);
+    return options.byte_order != kOtherByteOrder
+               ? check_convert_options(options)
+               : fail(VIA_ERROR_INVALID_ARGUMENT,
+                      "options.byte_order is %s; expected VIA_BYTE_ORDER_NATIVE, since the file states it",
+                      kOtherByteOrderName);
 }
 
 Status check_whole_bytes(int32_t dtype) {
