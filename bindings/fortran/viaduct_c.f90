@@ -379,6 +379,12 @@ module viaduct_c
       type(c_ptr), value :: array
     end subroutine
 
+    function via_array_release_waits(array) result(answer) bind(C, name="via_array_release_waits")
+      import
+      type(c_ptr), value :: array
+      integer(c_int32_t) :: answer
+    end function
+
     function via_array_data(array) result(answer) bind(C, name="via_array_data")
       import
       type(c_ptr), value :: array

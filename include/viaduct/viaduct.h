@@ -482,6 +482,13 @@ VIA_API void via_array_retain(via_array *array);
  */
 VIA_API void via_array_release(via_array *array);
 
+/**
+ * Returns 1 if via_array_release() would now free device, pinned or managed memory, or close that of another process:
+ * the driver may wait for all work of the device. Otherwise returns 0. A caller gives up a lock that this work may need
+ * before it releases: callbacks in Python need the interpreter's. Any thread.
+ */
+VIA_API int32_t via_array_release_waits(via_array *array);
+
 /* --------------------------------------------------------------------------------------------- inspect */
 
 /** Returns the address of the element at index 0 of every axis. NULL if an array without elements was given none. */

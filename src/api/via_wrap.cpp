@@ -125,6 +125,11 @@ void via_array_release(via_array *array) {
     unless_null(array, release_array);
 }
 
+int32_t via_array_release_waits(via_array *array) {
+    VIA_TRACE_API(via_array_release_waits, array);
+    return array != nullptr && release_waits(array) ? 1 : 0;
+}
+
 via_status via_pointer_query(const void *address, via_pointer_info *out_info) {
     VIA_TRACE_API(via_pointer_query, address, out_info);
     return guarded(__func__, required("out_info", out_info), [&]() -> Status {

@@ -86,7 +86,7 @@ Status open_leased(const Ticket &ticket, ImportedMemory *imported, Memory *out_m
         return status;
     }
     out_memory->start = static_cast<char *>(start);
-    out_memory->deleter = {end_import, nullptr, imported, nullptr, 0};
+    out_memory->deleter = {end_import, nullptr, imported, nullptr, 0, nullptr, true};
     return VIA_OK;
 }
 

@@ -24,6 +24,7 @@ static void getters_accept_null(void **state) {
     assert_int_equal(via_array_nbytes(NULL), 0);
     assert_int_equal(via_array_flags(NULL), 0);
     assert_int_equal(via_array_is_contiguous(NULL, VIA_ORDER_ANY), 0);
+    assert_int_equal(via_array_release_waits(NULL), 0);
     assert_null(via_array_context(NULL, free));
     assert_null(via_array_context(NULL, NULL));
     assert_int_equal(via_memory_device_type(NULL), 0);

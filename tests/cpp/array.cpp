@@ -38,6 +38,7 @@ void a_pointer_is_an_array_of_its_type_at_the_same_address(void **) {
     assert_int_equal(array.flags(), 0);
     assert_true(array.device() == Device{});
     assert_true(array.is_contiguous() && !array.is_contiguous(VIA_ORDER_COLUMN_MAJOR));
+    assert_false(array.release_waits());
     expect_numbers(array.shape(), {2, 3});
     expect_numbers(array.strides(), {3, 1});
     expect_numbers(array.byte_strides(), {24, 8});

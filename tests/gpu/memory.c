@@ -54,6 +54,27 @@ static void each_kind_is_what_the_driver_says_it_is(void **state) {
     }
 }
 
+static void only_the_last_release_of_memory_that_the_driver_frees_waits(void **state) {
+    (void)state;
+    for (int32_t i = 0; i < LENGTH(kinds); ++i) {
+        via_memory *memory = make(kinds[i].kind, 0);
+        via_array *array = make_bytes(memory, 16, NULL);
+        const int waits = kinds[i].kind != VIA_MEMORY_DEVICE_POOL;
+        assert_int_equal(via_array_release_waits(array), waits);
+        via_array_retain(array);
+        assert_int_equal(via_array_release_waits(array), 0);
+        via_array_release(array);
+        via_array *view = NULL;
+        const int64_t count = 8;
+        ok(via_array_slice(array, NULL, &count, NULL, &view));
+        assert_int_equal(via_array_release_waits(array), 0);
+        via_array_release(array);
+        assert_int_equal(via_array_release_waits(view), waits);
+        via_array_release(view);
+        via_memory_release(memory);
+    }
+}
+
 static void host_reaches_pinned_and_managed_memory(void **state) {
     (void)state;
     const int32_t reached[] = {VIA_MEMORY_PINNED, VIA_MEMORY_MANAGED};
@@ -462,6 +483,7 @@ static void many_threads_allocate_and_free_at_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(each_kind_is_what_the_driver_says_it_is),
+        MEMORY_TEST(only_the_last_release_of_memory_that_the_driver_frees_waits),
         MEMORY_TEST(host_reaches_pinned_and_managed_memory),
         MEMORY_TEST(memory_of_another_device_is_there),
         MEMORY_TEST(nothing_is_allocated_for_no_elements),

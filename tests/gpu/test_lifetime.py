@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import weakref
+from pathlib import Path
 
 import pytest
 import viaduct as via
@@ -183,6 +184,47 @@ assert os.waitstatus_to_exitcode(status) == 0, status
 assert not gone
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+CALLBACK = """
+import ctypes
+import sys
+import time
+import viaduct as via
+from cuda_driver import ForeignStream, call, use_device
+
+use_device(0)
+array = via.zeros(64, "uint8", memory=sys.argv[1], device=sys.argv[2])
+called = []
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def callback(_):
+    time.sleep(0.2)
+    called.append(1)
+
+stream = ForeignStream()
+call("cuLaunchHostFunc", ctypes.c_void_p(stream.number), callback, None)
+view = array[2:]
+del array
+assert not called
+del view
+stream.synchronize()
+assert called
+"""
+
+
+@pytest.mark.parametrize("memory", ["device", "pinned", "managed", "pool"])
+def test_memory_is_freed_while_a_callback_of_the_device_waits_for_the_gil(memory: str) -> None:
+    device = "cuda:0" if memory in ("device", "pool") else memory
+    done = subprocess.run(
+        [sys.executable, "-c", CALLBACK, memory, device],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -49,7 +49,7 @@ PyObject *make(const char *function, const Plan &plan, PyObject *value) {
     }
     via_array *made = nullptr;
     via_status status = via_empty(memory.get(), plan.dtype, plan.shape.count, plan.shape.values, stream.get(), &made);
-    Ref array(new_array_or_raise(status, made, Origin::Allocated));
+    Ref array(new_array_or_raise(status, made, origin_in(memory.get())));
     return array && (value == nullptr || fill_array(function, made, value, stream.get())) ? array.release() : nullptr;
 }
 

@@ -246,6 +246,7 @@ int32_t via_dtype_can_cast(int32_t dtype, int32_t wanted, int32_t casting);
 via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *shape, const int64_t *strides, int32_t device_type, int32_t device_id, int32_t flags, via_release_fn release, void *context, via_array **out_array);
 void via_array_retain(via_array *array);
 void via_array_release(via_array *array);
+int32_t via_array_release_waits(via_array *array);
 void *via_array_data(via_array *array);
 int32_t via_array_dtype(via_array *array);
 int32_t via_array_ndim(via_array *array);

@@ -416,6 +416,7 @@ via_wrap = _declare(
 )
 via_array_retain = _declare("via_array_retain", None, array=via_array)
 via_array_release = _declare("via_array_release", None, array=via_array)
+via_array_release_waits = _declare("via_array_release_waits", ctypes.c_int32, array=via_array)
 via_array_data = _declare("via_array_data", ctypes.c_void_p, array=via_array)
 via_array_dtype = _declare("via_array_dtype", ctypes.c_int32, array=via_array)
 via_array_ndim = _declare("via_array_ndim", ctypes.c_int32, array=via_array)

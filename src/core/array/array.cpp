@@ -480,6 +480,11 @@ void destroy_array(via_array *array) {
     release_now(storage);
 }
 
+bool release_waits(via_array *array) {
+    const Storage &storage = *array->storage;
+    return storage.deleter.waits && array->references.is_unique() && storage.references.is_unique();
+}
+
 Layout layout_of(via_array *array) {
     Layout layout;
     layout.ndim = array->ndim;

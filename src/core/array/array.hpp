@@ -23,6 +23,7 @@ struct Deleter {
     // Orders the release of an allocation after the fences on its device. Returns true if `run` may be called at once;
     // otherwise, and if it is nullptr, `run` is called after the fences have completed.
     bool (*free_after)(const Deleter &deleter, Fence *const *fences, int32_t count) = nullptr;
+    bool waits = false;  // `run` may wait for the work of a device
 };
 
 class AccessTracker;  // core/array/access_tracker.hpp
@@ -148,6 +149,9 @@ inline void release_array(via_array *array) {
         destroy_array(array);
     }
 }
+
+// Returns whether this reference is the last one of memory whose deleter waits.
+bool release_waits(via_array *array);
 
 Layout layout_of(via_array *array);
 ByteSpan byte_span(via_array *array);

@@ -48,6 +48,8 @@ public:
         return count_.fetch_sub(owners, std::memory_order_acq_rel) == owners;
     }
 
+    bool is_unique() const { return count_.load(std::memory_order_acquire) == 1; }
+
 private:
     std::atomic<int64_t> count_{1};
 };

@@ -307,7 +307,8 @@ Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Deleter 
         return status;
     }
     const bool in_order = cuda_memory->row->allocate == nullptr;
-    *out_deleter = {run_deleter, nullptr, block, block->address, nbytes, in_order ? free_after_fences : nullptr};
+    *out_deleter = {run_deleter, nullptr, block, block->address, nbytes, in_order ? free_after_fences : nullptr,
+                    !in_order};
     return VIA_OK;
 }
 

@@ -196,6 +196,9 @@ public:
         return via_array_is_contiguous(get(), order) != 0;
     }
 
+    /** Whether the end of this array may wait for a device: give up locks that its work may need. */
+    bool release_waits() const { return via_array_release_waits(get()) != 0; }
+
     /** The context that the memory was wrapped with, if it was with this release function. */
     void *context(via_release_fn ended_by) const { return via_array_context(get(), ended_by); }
 

@@ -9,6 +9,7 @@
 #include "array/array_methods.hpp"
 #include "array/array_operators.hpp"
 #include "array/array_views.hpp"
+#include "support/gil.hpp"
 
 namespace viapy {
 
@@ -16,13 +17,24 @@ PyTypeObject *g_array_type = nullptr;
 
 namespace {
 
+// Frees memory of a device without the GIL: callbacks that the device's work waits for may need it.
+void release(via_array *array, Origin origin) {
+    const bool may_wait = origin == Origin::OtherMemory || origin == Origin::Process;
+    keeping_error([=] {
+        without_gil(may_wait && via_array_release_waits(array) != 0, [array] {
+            via_array_release(array);
+            return VIA_OK;
+        });
+    });
+}
+
 void dealloc(PyObject *self) {
     ArrayObject *object = as_array_object(self);
     if (object->weak_references != nullptr) {
         PyObject_ClearWeakRefs(self);
     }
     PyTypeObject *type = Py_TYPE(self);
-    keeping_error([object] { via_array_release(object->array); });
+    release(object->array, object->origin);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -101,7 +113,7 @@ PyGetSetDef *all_getters(const ArrayTypeParts &parts) {
 PyObject *new_array(via_array *array, Origin origin) {
     ArrayObject *object = PyObject_New(ArrayObject, g_array_type);
     if (object == nullptr) {
-        keeping_error([array] { via_array_release(array); });
+        release(array, origin);
         return nullptr;
     }
     object->array = array;

@@ -7,8 +7,19 @@
 
 namespace viapy {
 
-// The way by which Python got the memory. A view has the origin of its array.
-enum class Origin : int32_t { Unknown, Wrapped, Allocated, DLPack, Buffer, ArrayInterface, Arrow, Process };
+// The way by which Python got the memory: the library allocated HostMemory and OtherMemory. A view has the origin of
+// its array.
+enum class Origin : int32_t {
+    Unknown,
+    Wrapped,
+    HostMemory,
+    OtherMemory,
+    DLPack,
+    Buffer,
+    ArrayInterface,
+    Arrow,
+    Process
+};
 
 struct ArrayObject {
     PyObject_HEAD via_array *array;
@@ -22,6 +33,9 @@ inline bool is_array(PyObject *object) { return Py_TYPE(object) == g_array_type;
 inline ArrayObject *as_array_object(PyObject *self) { return reinterpret_cast<ArrayObject *>(self); }
 inline via_array *handle_of(PyObject *self) { return as_array_object(self)->array; }
 inline Origin origin_of(PyObject *self) { return as_array_object(self)->origin; }
+
+// Returns the origin of what is allocated from a memory; NULL means plain host memory.
+inline Origin origin_in(via_memory *memory) { return memory == nullptr ? Origin::HostMemory : Origin::OtherMemory; }
 
 // Returns an Array that owns the handle. Releases the handle on failure.
 PyObject *new_array(via_array *array, Origin origin);

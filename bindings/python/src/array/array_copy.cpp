@@ -38,7 +38,7 @@ PyObject *empty_as(const char *function, via_array *source, int32_t dtype, const
     via_array *made = nullptr;
     const via_status status =
         via_empty(memory.get(), dtype, via_array_ndim(source), via_array_shape(source), nullptr, &made);
-    return new_array_or_raise(status, made, Origin::Allocated);
+    return new_array_or_raise(status, made, origin_in(memory.get()));
 }
 
 PyObject *copy_to(const char *function, via_array *source, const Device &device) {

@@ -82,9 +82,9 @@ PyObject *get_t(PyObject *self, void *) {
 }
 
 const char *origin_text(Origin origin) {
-    constexpr const char *kTexts[] = {"C code",          "nobody",         "viaduct",
-                                      "a DLPack tensor", "a buffer",       "an array interface",
-                                      "an Arrow array",  "another process"};
+    constexpr const char *kTexts[] = {
+        "C code",         "nobody",         "viaduct", "viaduct", "a DLPack tensor", "a buffer", "an array interface",
+        "an Arrow array", "another process"};
     static_assert(std::size(kTexts) == static_cast<size_t>(Origin::Process) + 1, "one text for each origin");
     return kTexts[static_cast<int>(origin)];
 }
