@@ -1,9 +1,7 @@
 /* Archives of arrays on devices: in stream order, on the devices that are asked for, and nothing left as it was. */
 #define _GNU_SOURCE
 
-#include "pending_copy.h"
-
-#include "../capi/file_support.h"
+#include "file_support.h"
 
 static const char *const kNames[] = {"a", "b"};
 
@@ -202,9 +200,5 @@ int main(void) {
         GPU_TEST(a_save_uses_the_devices_of_its_arrays_alone),
         GPU_TEST(bytes_between_tensors_that_a_device_converts_are_0),
     };
-    if (make_scratch(NULL) != 0) {
-        return 1;
-    }
-    const int failed = run_gpu_tests(tests);
-    return remove_scratch(NULL) == 0 ? failed : 1;
+    return run_gpu_file_tests(tests);
 }
