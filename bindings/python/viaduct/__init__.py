@@ -6,8 +6,9 @@ CUDA device. `python -m viaduct` reports what this machine can do.
 """
 
 from ._archive import Archive, Safetensors, load, open_safetensors, save
+from ._blocks import Block, stream_blocks
 from ._extension import raw
-from ._file import Block, open, stream_blocks
+from ._file import open
 from ._viaduct import (
     Array,
     Batch,
