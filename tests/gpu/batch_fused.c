@@ -339,11 +339,10 @@ static void only_kernels_of_its_own_context_copy_memory(void **state) {
     need_kernels();
     enum { bytes = 1 << 20 };
     ok(via_cuda_warmup(0));
-    CUcontext mine = NULL;
     CUstream foreign = new_stream();
     bundle *of = new_bundle(bytes);
     end_arena(&of->dsts[DEVICE]);
-    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    CUcontext mine = new_context();
     CUstream native = new_stream();
     via_stream *stream = wrap_native(native, 0);
     of->dsts[DEVICE] = arena_on(DEVICE, (char *)(uintptr_t)device_memory(bytes), bytes, 2);

@@ -15,12 +15,6 @@ static void hold_legacy(CUdeviceptr memory) {
     cu_ok(cu(cuMemsetD8Async)(memory, 1, 64, NULL));
 }
 
-static CUcontext new_context(void) {
-    CUcontext context = NULL;
-    cu_ok(cu(cuCtxCreate)(&context, NULL, 0, 0));
-    return context;
-}
-
 static CUcontext context_of(via_stream *stream) {
     CUcontext context = NULL;
     cu_ok(cu(cuStreamGetCtx)((CUstream)via_stream_handle(stream), &context));

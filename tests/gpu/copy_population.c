@@ -46,10 +46,8 @@ static drawn draw(int64_t most_elements, int steps) {
 enum { gather, scatter, both_sides, kinds };
 
 static void check_drawn(place to, place from, const drawn *at, int kind, int32_t way, CUstream native) {
-    strided_pair both = new_strided_pair(to, from, &at->of, kind == gather ? &at->dense : &at->strided,
-                                         kind == scatter ? &at->dense : &at->strided);
-    check_pair(&both, way, native);
-    end_strided_pair(&both);
+    check_layouts(to, from, &at->of, kind == gather ? &at->dense : &at->strided,
+                  kind == scatter ? &at->dense : &at->strided, way, native);
 }
 
 /* Short of 64 KiB as a rule, and now and then past the sizes of slots and of what goes element by element. */

@@ -14,24 +14,19 @@ static const place reached[][2] = {
     {REGISTERED, DEVICE}, {DEVICE, MANAGED}, {MANAGED, DEVICE},
 };
 
-static void check_random_copy(int64_t item, int64_t most_elements, int32_t way, CUstream native) {
+static void check_random_copy_within(int64_t item, int64_t most_elements, int32_t way, CUstream native) {
     const place *where = reached[random_between(0, LENGTH(reached) - 1)];
-    const shape of = random_shape(item, most_elements);
-    const layout dst = random_layout(&of, 0);
-    const layout src = random_layout(&of, 1);
-    strided_pair both = new_strided_pair(where[0], where[1], &of, &dst, &src);
-    check_pair(&both, way, native);
-    end_strided_pair(&both);
+    check_random_copy(where, item, most_elements, way, native);
 }
 
 static void a_copy_between_random_layouts_equals_a_naive_one(void **state) {
     (void)state;
     CUstream native = new_stream();
     for (int32_t i = 0; i < REPEATS(700); ++i) {
-        check_random_copy(items[random_between(0, LENGTH(items) - 1)], 4000, i % LENGTH(ways), native);
+        check_random_copy_within(random_item(), 4000, i % LENGTH(ways), native);
     }
     for (int32_t i = 0; i < LENGTH(items); ++i) {
-        check_random_copy(items[i], 60000, i % LENGTH(ways), native);
+        check_random_copy_within(items[i], 60000, i % LENGTH(ways), native);
     }
 }
 
@@ -39,13 +34,7 @@ static void check_random_copies_between_devices(void) {
     static const place directions[][2] = {{DEVICE, OTHER_DEVICE}, {OTHER_DEVICE, DEVICE}};
     CUstream native = new_stream();
     for (int32_t i = 0; i < REPEATS(160); ++i) {
-        const place *where = directions[i % 2];
-        const shape of = random_shape(items[random_between(0, LENGTH(items) - 1)], i % 8 == 0 ? 60000 : 3000);
-        const layout dst = random_layout(&of, 0);
-        const layout src = random_layout(&of, 1);
-        strided_pair both = new_strided_pair(where[0], where[1], &of, &dst, &src);
-        check_pair(&both, i / 2 % LENGTH(ways), native);
-        end_strided_pair(&both);
+        check_random_copy(directions[i % 2], random_item(), i % 8 == 0 ? 60000 : 3000, i / 2 % LENGTH(ways), native);
     }
 }
 
@@ -78,12 +67,8 @@ static void a_transpose_of_any_element_size_equals_a_naive_one(void **state) {
 static void check_channels(int64_t item, int64_t channels, int64_t pixels, CUstream native) {
     const shape of = {3, item, {2, channels, pixels}};
     const layout apart = dense_layout(&of, NULL), together = dense_layout(&of, AXES(0, 2, 1));
-    strided_pair first = new_strided_pair(DEVICE, DEVICE, &of, &together, &apart);
-    check_pair(&first, 1, native);
-    end_strided_pair(&first);
-    strided_pair second = new_strided_pair(DEVICE, DEVICE, &of, &apart, &together);
-    check_pair(&second, 1, native);
-    end_strided_pair(&second);
+    check_layouts(DEVICE, DEVICE, &of, &together, &apart, 1, native);
+    check_layouts(DEVICE, DEVICE, &of, &apart, &together, 1, native);
 }
 
 static void channels_put_together_and_taken_apart_equal_naive_copies(void **state) {
@@ -192,10 +177,7 @@ static void a_graph_turns_what_is_there_when_it_is_launched(void **state) {
         assert_true(holds_bytes(&both.dst, expected));
         free(expected);
     }
-    via_array_release(both.dst.array);
-    via_array_release(both.src.array);
-    release_block(&both.dst.memory);
-    release_block(&both.src.memory);
+    release_strided_pair(&both);
 }
 
 /* ------------------------------------------------------------------------------------------------ contexts */
@@ -203,9 +185,8 @@ static void a_graph_turns_what_is_there_when_it_is_launched(void **state) {
 /* The memory is of the primary context; streams and the legacy stream are of the application's own. */
 static void memory_of_another_context_than_the_streams_is_copied(void **state) {
     (void)state;
-    CUcontext mine = NULL;
     strided_pair both = new_transposed_pair(DEVICE, DEVICE, 60, 50, 4);
-    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    CUcontext mine = new_context();
     CUstream native = new_stream();
     for (int32_t way = 0; way < LENGTH(ways) - 1; ++way) {
         write_block(&both.src.memory, (unsigned)way + 20);
@@ -223,8 +204,7 @@ static void memory_of_another_context_than_the_streams_is_copied(void **state) {
 static void staged_copies_of_memory_of_the_applications_own_context_are_transposed_on_the_device(void **state) {
     (void)state;
     static const place sides[][2] = {{DEVICE, PAGEABLE}, {PAGEABLE, DEVICE}};
-    CUcontext mine = NULL;
-    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    CUcontext mine = new_context();
     for (int32_t i = 0; i < LENGTH(sides); ++i) {
         const char *crossing = i == 0 ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync";
         strided_pair both = new_transposed_pair(sides[i][0], sides[i][1], 1500, 1400, 4);
@@ -244,16 +224,13 @@ static void staged_copies_of_memory_of_the_applications_own_context_are_transpos
 
 static void memory_of_two_contexts_is_refused(void **state) {
     (void)state;
-    CUcontext mine = NULL;
     CUdeviceptr memory = 0;
-    via_array *src = NULL;
     const shape of = {2, 4, {60, 50}};
     const layout rows = dense_layout(&of, NULL), columns = dense_layout(&of, AXES(1, 0));
     strided dst = new_strided(DEVICE, &of, &rows, 0);
-    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    CUcontext mine = new_context();
     cu_ok(cu(cuMemAlloc)(&memory, (size_t)columns.high));
-    ok(via_wrap((void *)(uintptr_t)memory, dtype_of(of.item), of.ndim, of.extents, columns.strides, VIA_DEVICE_CUDA, 0,
-                VIA_WRAP_BYTE_STRIDES, NULL, NULL, &src));
+    via_array *src = wrap_layout((void *)(uintptr_t)memory, &of, &columns, DEVICE);
     refused(VIA_ERROR_UNSUPPORTED, "two contexts|expected", via_copy(dst.array, src));
     refused(VIA_ERROR_UNSUPPORTED, "two contexts", via_copy_batch(1, &dst.array, &src, NULL));
     via_array_release(src);
@@ -265,9 +242,7 @@ static void memory_of_two_contexts_is_refused(void **state) {
 /* It has no context: the other side's says where the kernel runs. */
 static void pool_memory_and_that_of_another_context_are_copied(void **state) {
     (void)state;
-    CUcontext mine = NULL;
     CUdeviceptr memory = 0;
-    via_array *pooled = NULL;
     const shape of = {2, 4, {60, 50}};
     const layout rows = dense_layout(&of, NULL), columns = dense_layout(&of, AXES(1, 0));
     strided src = new_strided(DEVICE, &of, &rows, 0);
@@ -276,9 +251,8 @@ static void pool_memory_and_that_of_another_context_are_copied(void **state) {
     write_block(&dst.memory, 2);
     char *expected = expect_copy(&of, &dst, &src);
     cu_ok(cu(cuMemAllocAsync)(&memory, (size_t)columns.high, CU_STREAM_LEGACY));
-    ok(via_wrap((void *)(uintptr_t)memory, dtype_of(of.item), of.ndim, of.extents, columns.strides, VIA_DEVICE_CUDA, 0,
-                VIA_WRAP_BYTE_STRIDES, NULL, NULL, &pooled));
-    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    via_array *pooled = wrap_layout((void *)(uintptr_t)memory, &of, &columns, DEVICE);
+    CUcontext mine = new_context();
     ok(via_copy(pooled, src.array));
     ok(via_copy(dst.array, pooled));
     assert_true(holds_bytes(&dst, expected));
@@ -378,8 +352,7 @@ static void copy_large(const shape *of, const layout *dst, const layout *src, co
     const layout *layouts[] = {dst, src};
     via_array *arrays[2];
     for (int32_t i = 0; i < 2; ++i) {
-        ok(via_wrap((void *)(uintptr_t)memory[i], dtype_of(of->item), of->ndim, of->extents, layouts[i]->strides,
-                    VIA_DEVICE_CUDA, 0, VIA_WRAP_BYTE_STRIDES, NULL, NULL, &arrays[i]));
+        arrays[i] = wrap_layout((void *)(uintptr_t)memory[i], of, layouts[i], DEVICE);
     }
     write_large(memory[1], (size_t)src->high, pattern);
     ok(via_copy(arrays[0], arrays[1]));

@@ -435,8 +435,7 @@ static void check_in_context(const example *of, CUcontext memory, CUcontext stre
 /* The application's own, for the memory or for the stream; the library's streams are of the primary one. */
 static void memory_of_another_context_than_the_streams_is_copied(void **state) {
     (void)state;
-    CUcontext mine = NULL;
-    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    CUcontext mine = new_context();
     for (int32_t i = 0; i < 2; ++i) {
         CUcontext memory = i == 0 ? mine : primary(0), stream = i == 0 ? primary(0) : mine;
         FOR_EACH_EXAMPLE(at, on_stream) { check_in_context(at, memory, stream); }

@@ -162,8 +162,7 @@ static void no_event_and_no_device_are_refused(void **state) {
 static void an_event_is_recorded_only_on_streams_of_its_context(void **state) {
     (void)state;
     via_event *marker = created();
-    CUcontext other = NULL;
-    cu_ok(cu(cuCtxCreate)(&other, NULL, 0, 0));
+    CUcontext other = new_context();
     CUstream theirs = NULL;
     cu_ok(cu(cuStreamCreate)(&theirs, CU_STREAM_NON_BLOCKING));
     via_stream *stream = NULL;

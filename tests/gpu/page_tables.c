@@ -52,12 +52,7 @@ static void a_random_strided_copy_equals_a_naive_one(void **state) {
     (void)state;
     CUstream native = new_stream();
     for (int32_t i = 0; i < REPEATS(300); ++i) {
-        const shape of = random_shape(items[random_between(0, LENGTH(items) - 1)], 4000);
-        const layout dst = random_layout(&of, 0);
-        const layout src = random_layout(&of, 1);
-        strided_pair both = new_strided_pair(reached[i % 2][0], reached[i % 2][1], &of, &dst, &src);
-        check_pair(&both, i / 2 % most_ways, native);
-        end_strided_pair(&both);
+        check_random_copy(reached[i % 2], random_item(), 4000, i / 2 % most_ways, native);
     }
 }
 

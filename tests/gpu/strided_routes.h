@@ -48,6 +48,25 @@ static inline void check_pair(strided_pair *both, int32_t way, CUstream native) 
     free(expected);
 }
 
+static inline void check_layouts(place to, place from, const shape *of, const layout *dst, const layout *src,
+                                 int32_t way, CUstream native) {
+    strided_pair both = new_strided_pair(to, from, of, dst, src);
+    check_pair(&both, way, native);
+    end_strided_pair(&both);
+}
+
+static inline void check_random_copy(const place *where, int64_t item, int64_t most_elements, int32_t way,
+                                     CUstream native) {
+    const shape of = random_shape(item, most_elements);
+    const layout dst = random_layout(&of, 0);
+    const layout src = random_layout(&of, 1);
+    if (place_exists(where[0]) && place_exists(where[1])) {
+        check_layouts(where[0], where[1], &of, &dst, &src, way, native);
+    }
+}
+
 static const int64_t items[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17, 24, 32, 40, 64, 100};
+
+static inline int64_t random_item(void) { return items[random_between(0, LENGTH(items) - 1)]; }
 
 #endif

@@ -108,11 +108,17 @@ typedef struct strided {
 
 static inline int32_t dtype_of(int64_t item) { return item == 1 ? VIA_UINT8 : via_dtype_record((int32_t)item); }
 
+static inline via_array *wrap_layout(void *first, const shape *of, const layout *at, place where) {
+    via_array *array = NULL;
+    ok(via_wrap(first, dtype_of(of->item), of->ndim, of->extents, at->strides, place_type(where),
+                where == OTHER_DEVICE ? 1 : 0, VIA_WRAP_BYTE_STRIDES, NULL, NULL, &array));
+    return array;
+}
+
 static inline strided new_strided(place where, const shape *of, const layout *at, int64_t shift) {
     strided made = {new_block(where, at->high - at->low + shift, NULL), NULL, *at, NULL};
     made.first = made.memory.data + shift - at->low;
-    ok(via_wrap(made.first, dtype_of(of->item), of->ndim, of->extents, at->strides, place_type(where),
-                where == OTHER_DEVICE ? 1 : 0, VIA_WRAP_BYTE_STRIDES, NULL, NULL, &made.array));
+    made.array = wrap_layout(made.first, of, at, where);
     return made;
 }
 

@@ -150,6 +150,12 @@ void put_away(const void *address) {
     end_thing(&gone);
 }
 
+CUcontext new_context(void) {
+    CUcontext context = NULL;
+    cu_ok(cu(cuCtxCreate)(&context, NULL, 0, 0));
+    return context;
+}
+
 void end_context(CUcontext context) {
     for (int i = thing_count - 1; i >= 0; --i) {
         if (things[i].context == context) {

@@ -145,6 +145,9 @@ char *registered_memory(size_t bytes);
 void put_away(const void *thing);
 #define put_away_memory(address) put_away((const void *)(uintptr_t)(address))
 
+/* A context of the application's own on device 0, which is current then. */
+CUcontext new_context(void);
+
 /* Destroys a context with all that was made while it was current; that of device 0 is current then. */
 void end_context(CUcontext context);
 
