@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/base/rounding.hpp"
 #include "cuda/launch/convert_tile.hpp"
 #include "cuda/launch/module.hpp"
 
@@ -69,7 +70,7 @@ uint8_t word_of(const void *start, const ElementLoops &loops, int64_t Axis::*ste
     for (int32_t i = 0; i < loops.ndim; ++i) {
         all |= static_cast<uint64_t>(loops.axes[i].*step);
     }
-    return static_cast<uint8_t>(all & (0 - all));
+    return static_cast<uint8_t>(alignment_in(all));
 }
 
 // Kernels of one pair come first.

@@ -22,7 +22,7 @@ int64_t word_of(const IndexedRows &rows) {
     for (int32_t i = 0; i < rows.ndim; ++i) {
         all |= static_cast<uint64_t>(rows.axes[i].dst_step) | static_cast<uint64_t>(rows.axes[i].src_step);
     }
-    return static_cast<int64_t>(all & (0 - all));
+    return alignment_in(all);
 }
 
 // Of words of 1, 2, 4, 8 and 16 bytes.
