@@ -51,6 +51,18 @@ Status find_home(const Transfer &transfer, const ResolvedStream &stream, Resolve
     return resolve(nullptr, stream.device_id, out_home);
 }
 
+// Finds the stream that the kernel runs on, and loads the kernels there.
+Status prepare_home(const Transfer &transfer, const ResolvedStream &stream, ResolvedStream *out_home) {
+    VIA_TRY(check_device_of_stream(transfer, stream));
+    VIA_TRY(find_home(transfer, stream, out_home));
+    return load_kernels(*out_home);
+}
+
+bool follows(const ResolvedStream &later, const ResolvedStream &earlier) {
+    const CallbackScope quiet;  // reports no failure
+    return follow(later, earlier) == VIA_OK;
+}
+
 }  // namespace
 
 Status check_device_of_stream(const Transfer &transfer, const ResolvedStream &stream) {
@@ -62,23 +74,14 @@ Status check_device_of_stream(const Transfer &transfer, const ResolvedStream &st
 }
 
 Status prepare_kernel(const Transfer &transfer, const ResolvedStream &stream) {
-    VIA_TRY(check_device_of_stream(transfer, stream));
     ResolvedStream home;
-    VIA_TRY(find_home(transfer, stream, &home));
-    return load_kernels(home);
-}
-
-bool follows(const ResolvedStream &later, const ResolvedStream &earlier) {
-    const CallbackScope quiet;  // reports no failure
-    return follow(later, earlier) == VIA_OK;
+    return prepare_home(transfer, stream, &home);
 }
 
 // Waits for the kernel on the host if the stream cannot be made to wait for it.
 Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stream, LaunchOn launch, const void *what) {
-    VIA_TRY(check_device_of_stream(transfer, stream));
     ResolvedStream home;
-    VIA_TRY(find_home(transfer, stream, &home));
-    VIA_TRY(load_kernels(home));
+    VIA_TRY(prepare_home(transfer, stream, &home));
     if (home.context == stream.context) [[likely]] {
         return launch(what, stream);
     }

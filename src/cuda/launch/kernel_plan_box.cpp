@@ -114,6 +114,8 @@ double cost_of(const BoxTile &box) {
 const BoxKind box_kinds[] = {{1, 1, 1}, {2, 1, 1},   {1, 2, 1}, {4, 1, 1}, {1, 4, 1},
                              {8, 1, 1}, {256, 1, 1}, {1, 1, 2}, {1, 1, 4}, {0, 0, 0}};
 
+namespace {
+
 // Returns the bytes of runs. Their product is that of the tile's bytes and an element's. Those of dst are stored by
 // whole warps, and have what a tile leaves to the next one.
 TileTarget target_of(const Shape &shape, const BoxKind &kind) {
@@ -130,8 +132,6 @@ TileTarget target_of(const Shape &shape, const BoxKind &kind) {
     return {dst + more, src, AnyBox::kBytes / kind.part / shape.element, AnyBox::kBytes / kind.part,
             TileFill::LongerRuns};
 }
-
-namespace {
 
 // Grows a smaller tile if one does not fit because of its gaps or tables.
 bool grow_box(const Shape &shape, TileTarget target, BoxTile *out) {

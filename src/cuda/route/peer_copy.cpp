@@ -265,8 +265,6 @@ Status prepare_parts(const Transfer &transfer, const PeerPlan &plan, int32_t sid
     return plan.dst_kernel ? prepare_part(transfer, transfer.dst_side, side_device, stream) : VIA_OK;
 }
 
-}  // namespace
-
 Status check_peer_stream(const Transfer &transfer, const ResolvedStream &stream) {
     const int32_t dst = transfer.dst_side.device_id;
     const int32_t src = transfer.src_side.device_id;
@@ -275,6 +273,8 @@ Status check_peer_stream(const Transfer &transfer, const ResolvedStream &stream)
                : fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d or %d, where the memory is",
                       stream.device_id, dst, src);
 }
+
+}  // namespace
 
 Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream) {
     if (transfer.ndim == 0) {
