@@ -68,6 +68,11 @@ inline int device_attribute(CUdevice device, CUdevice_attribute name) {
     return driver().cuDeviceGetAttribute(&value, name, device) == CUDA_SUCCESS ? value : 0;
 }
 
+// Returns whether the device uses the host's address of registered memory. On some machines it has another.
+inline bool is_registered_in_place(CUdevice device) {
+    return device_attribute(device, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) != 0;
+}
+
 // Converts an address to the driver's type.
 inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
 

@@ -29,13 +29,6 @@ int64_t size_for(int64_t nbytes) {
     return std::max(kLeastBytes, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(nbytes))));
 }
 
-// Refuses memory that has another address on the device.
-bool is_where_it_is(CUcontext context) {
-    int32_t device_id = 0;
-    return device_of_context(context, &device_id) == VIA_OK &&
-           device_attribute(device_id, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) != 0;
-}
-
 }  // namespace
 
 // Call with the context current.
@@ -62,7 +55,9 @@ DescriptorTable *DescriptorTable::make(const ContextKey &context, int64_t nbytes
     const CallbackScope quiet;  // reports no failure
     const RelaxedCapture relaxed;
     ContextScope scope;
-    if (scope.enter(context.context) != VIA_OK || !is_where_it_is(context.context)) {
+    int32_t device_id = 0;
+    if (scope.enter(context.context) != VIA_OK || device_of_context(context.context, &device_id) != VIA_OK ||
+        !is_registered_in_place(device_id)) {
         return nullptr;
     }
     auto *table = new (std::nothrow) DescriptorTable(context, nbytes);

@@ -205,11 +205,6 @@ Status check_allocated(CUresult result, const Row &row, int64_t nbytes, int32_t 
 constexpr int64_t kLeastPinned = int64_t{4} << 20;
 constexpr int64_t kShareOfMemory = 4;
 
-// On some machines devices use another address for registered memory.
-bool is_registered_in_place(int32_t device_id) {
-    return device_attribute(device_id, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) != 0;
-}
-
 // Returns false, and reports no error, if the driver's allocator has to serve.
 bool lock_block(Block *block, const ContextKey &key) {
     const CudaMemory &memory = *block->memory;
