@@ -52,9 +52,7 @@ Status enqueue_one(const BatchCopy &copy, const ResolvedStream &stream) {
 }
 
 // The batch call takes no special stream, and does nothing in a capture.
-bool takes_many_copies_on(const ResolvedStream &stream) {
-    return !stream.capturing && stream.handle != CU_STREAM_LEGACY && stream.handle != CU_STREAM_PER_THREAD;
-}
+bool takes_many_copies_on(const ResolvedStream &stream) { return !stream.capturing && !stream.is_special(); }
 
 // Headers before CUDA 13 do not declare the form of the call that is asked for.
 #if CUDA_VERSION >= 13000

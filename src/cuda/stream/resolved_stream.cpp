@@ -7,8 +7,6 @@
 namespace via::cuda {
 namespace {
 
-bool is_special(CUstream handle) { return handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD; }
-
 Status resolve_special(const via_stream &stream, int32_t device_id, ResolvedStream *out_stream) {
     ContextKey key{};
     const int32_t device = stream.device_id != kDeviceAtHand ? stream.device_id : device_id;
@@ -62,7 +60,7 @@ Status find_capture(ResolvedStream *stream) {
 }  // namespace
 
 Status enter_for(const ResolvedStream &stream, ContextScope *scope) {
-    return is_special(stream.handle) ? scope->enter(stream.context) : VIA_OK;
+    return stream.is_special() ? scope->enter(stream.context) : VIA_OK;
 }
 
 Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_stream) {

@@ -19,6 +19,7 @@ struct ResolvedStream {
     bool capturing;
     uint64_t timeline_number;  // 0: not known
 
+    bool is_special() const { return handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD; }
     Timeline timeline() const { return {timeline_number, context_id, context}; }
     cuda::ContextKey key() const { return {context, context_id}; }
 };
