@@ -441,6 +441,19 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void A_type_that_holds_references_is_no_element()
+        {
+            Assert.Throws<ViaDTypeException>(() => DType.Of<Named>());
+            Assert.Throws<ViaDTypeException>(() => ViaArray.Wrap(new Memory<Named>(new Named[1])));
+            using (ViaArray records = ViaArray.Empty(DType.Record(16), 3))
+            {
+                Assert.Throws<ViaDTypeException>(() => records.AsSpan<Named>());
+                Assert.Throws<ViaDTypeException>(() => records.ToArray<Named>());
+                Assert.Throws<ViaDTypeException>(() => records.Fill(default(Named)));
+            }
+        }
+
+        [Test]
         public void Names_of_dtypes_go_both_ways()
         {
             foreach (var field in typeof(DType).GetFields())

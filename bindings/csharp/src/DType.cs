@@ -130,6 +130,11 @@ namespace Viaduct
         public static DType Of<T>()
             where T : struct
         {
+            if (ElementOf<T>.DType.Value == 0)
+            {
+                throw new ViaDTypeException(
+                    "DType.Of: T is " + typeof(T) + "; expected a number, or a struct without references");
+            }
             return ElementOf<T>.DType;
         }
 
@@ -153,9 +158,18 @@ namespace Viaduct
             where T : struct
         {
             DType primitive;
-            return OfPrimitives.TryGetValue(typeof(T).FullName ?? "", out primitive)
-                ? primitive
-                : Record(MemoryMarshal.AsBytes(new Span<T>(new T[1])).Length);
+            if (OfPrimitives.TryGetValue(typeof(T).FullName ?? "", out primitive))
+            {
+                return primitive;
+            }
+            try
+            {
+                return Record(MemoryMarshal.AsBytes(new Span<T>(new T[1])).Length);
+            }
+            catch (ArgumentException)
+            {
+                return default(DType);
+            }
         }
 
         /// <inheritdoc/>
@@ -194,7 +208,8 @@ namespace Viaduct
             return !left.Equals(right);
         }
 
-        // Looked up once for each type. A struct that holds references has no dtype: AsBytes refuses it.
+        // Looked up once for each type. A struct that holds references has no dtype: AsBytes refuses it, and the number is
+        // 0. What an initializer throws would reach the caller inside another exception.
         private static class ElementOf<T>
             where T : struct
         {
