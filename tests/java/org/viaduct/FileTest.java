@@ -8,13 +8,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
@@ -337,6 +341,20 @@ class FileTest {
         assertThrows(InvalidArgumentException.class, () -> ViaFile.open("a\0b", null));
         assertThrows(InvalidArgumentException.class, () -> ViaFile.open("a\uD800", null));
         assertThrows(InvalidArgumentException.class, () -> ViaFile.create("a\0b", null, DType.INT8, 5));
+    }
+
+    /** The file of the same name in the machine's own file system is another. */
+    @Test
+    void aPathOfAnotherFileSystemIsRefused() throws IOException {
+        save();
+        byte[] before = Files.readAllBytes(path);
+        URI zip = URI.create("jar:" + folder.resolve("tables.zip").toUri());
+        try (FileSystem inside = FileSystems.newFileSystem(zip, Map.of("create", "true"))) {
+            Path same = inside.getPath(path.toString());
+            assertThrows(InvalidArgumentException.class, () -> ViaFile.create(same, DType.INT8, 5));
+            assertThrows(InvalidArgumentException.class, () -> ViaFile.open(same));
+        }
+        assertArrayEquals(before, Files.readAllBytes(path));
     }
 
     @Test

@@ -30,12 +30,16 @@ final class Utf8 {
 
     /**
      * A file's name as the system has it, which need not be UTF-8 nor what the locale can say: a path keeps its bytes,
-     * and gives them in its URI alone.
+     * and gives them in its URI alone. One of another file system, such as that of a zip file, names no file of this one.
      */
     static byte[] bytes(Path path) {
+        if (path.getFileSystem() != FileSystems.getDefault()) {
+            throw ViaductException.refused(
+                    ViaConstants.VIA_ERROR_INVALID_ARGUMENT,
+                    "path is " + path + " of another file system; expected one of the default file system");
+        }
         String name = path.toString();
-        boolean isPlain = name.chars().allMatch(letter -> letter < 0x80);
-        if (isPlain || path.getFileSystem() != FileSystems.getDefault()) {
+        if (name.chars().allMatch(letter -> letter < 0x80)) {
             return bytes(name);
         }
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
