@@ -94,6 +94,19 @@ class LifetimeTest {
         }
     }
 
+    /** A second array of the same release would free the memory twice. */
+    @Test
+    void aReleaseIsForOneArray() {
+        AtomicInteger released = new AtomicInteger();
+        WrapBuilder builder =
+                ViaArray.builder(Samples.counted(12), DType.FLOAT32, 12).release(released::incrementAndGet);
+        builder.wrap().close();
+        assertThrows(InvalidArgumentException.class, builder::wrap);
+        assertEquals(1, released.get());
+        builder.release(released::incrementAndGet).wrap().close();
+        assertEquals(2, released.get());
+    }
+
     @Test
     void aReleaseFunctionOfCIsRefusedForABuffer() {
         WrapBuilder builder = ViaArray.builder(Samples.counted(12), DType.FLOAT32, 12);

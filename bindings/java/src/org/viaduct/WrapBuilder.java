@@ -21,6 +21,7 @@ public final class WrapBuilder {
     private int flags;
     private Object owner;
     private Runnable release;
+    private boolean isReleaseTaken;
     private long function;
     private long context;
 
@@ -120,6 +121,7 @@ public final class WrapBuilder {
      */
     public WrapBuilder release(Runnable action) {
         release = action;
+        isReleaseTaken = false;
         return this;
     }
 
@@ -136,16 +138,21 @@ public final class WrapBuilder {
         }
         function = releaseFunction;
         context = releaseContext;
+        isReleaseTaken = false;
         return this;
     }
 
+    /** A release is for one array: another array of the same builder needs one of its own. */
     public ViaArray wrap() {
         requireRoom();
+        requireOwnRelease();
         boolean held = function == 0 && (owner != null || release != null || memory != null);
         BorrowedMemory borrowed = held ? new BorrowedMemory(owner, release, memory) : null;
         long reference = held ? Bridge.hold(borrowed) : context;
         try {
-            return new ViaArray(wrapAs(held ? borrowed.function() : function, reference));
+            ViaArray array = new ViaArray(wrapAs(held ? borrowed.function() : function, reference));
+            isReleaseTaken = release != null || function != 0;
+            return array;
         } catch (Throwable thrown) {
             if (held) {
                 Bridge.drop(reference);
@@ -160,6 +167,14 @@ public final class WrapBuilder {
         return Native.via_wrap(
                 address, dtype.code(), shape, strides, device.type(), device.id(), flags, releaseFunction,
                 releaseContext);
+    }
+
+    private void requireOwnRelease() {
+        if (isReleaseTaken) {
+            throw ViaductException.refused(
+                    ViaConstants.VIA_ERROR_INVALID_ARGUMENT,
+                    "release is that of another array; expected one for each array");
+        }
     }
 
     private void requireRoom() {

@@ -13,8 +13,8 @@
  *
  * <ul>
  *   <li>{@link java.lang.NullPointerException}: null in place of an object that this package reads, such as a
- *       {@link org.viaduct.DType}, a buffer or a Path. For null in place of an array, a file, a text or a list the
- *       library throws {@link org.viaduct.InvalidArgumentException}.
+ *       {@link org.viaduct.DType}, a buffer or a Path. For null in place of an array, a file or a text the library
+ *       throws {@link org.viaduct.InvalidArgumentException}; in place of a list, one or the other.
  *   <li>{@link java.lang.IllegalStateException}: use after {@link org.viaduct.Resource#close}.
  *   <li>{@link java.nio.ReadOnlyBufferException}: a write through a buffer of a read-only array, by the JDK.
  *   <li>{@link java.lang.UnsatisfiedLinkError} and {@link java.lang.ExceptionInInitializerError}: the native library
