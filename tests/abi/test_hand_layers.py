@@ -29,7 +29,6 @@ LEFT_OUT = {
         "via_memcpy": "raw: addresses alone are bytes to copy",
     },
     "java": {
-        "via_array_release_waits": "no lock is held",
         "via_memory_retain": "an object is one share",
         "via_stream_retain": "an object is one share",
         "via_event_retain": "an object is one share",
@@ -37,7 +36,7 @@ LEFT_OUT = {
         "via_file_retain": "an object is one share",
         "via_archive_retain": "an object is one share",
     },
-    "csharp": {"via_array_release_waits": "no lock is held"},
+    "csharp": {},
 }
 
 

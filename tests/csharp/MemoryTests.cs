@@ -126,6 +126,8 @@ namespace Viaduct.Tests
                 Assert.That(there.Device.Type, Is.EqualTo(type));
                 Assert.That(memory.Device.Type, Is.EqualTo(type));
                 Assert.That(there.ToArray<double>(), Is.EqualTo(numbers));
+                Assert.That(there.DisposeWaits, Is.EqualTo(kind != MemoryKind.DevicePool));
+                Assert.That(grid.DisposeWaits, Is.False);
                 Assert.That(ViaLibrary.QueryPointer(there.Address).Device.Type, Is.EqualTo(type));
             }
         }

@@ -99,6 +99,15 @@ namespace Viaduct
         }
 
         /// <summary>
+        /// Returns whether Dispose may wait for all work of a device, because it frees device, pinned or managed memory,
+        /// or ends that of another process: call it on a thread that may wait, without locks that this work needs.
+        /// </summary>
+        public bool DisposeWaits
+        {
+            get { return Native.via_array_release_waits(this) != 0; }
+        }
+
+        /// <summary>
         /// The object that keeps the memory: what was given as the owner when it was wrapped, or the C# array that it
         /// is of, or the Memory of no C# array. Null for memory that came from elsewhere.
         /// </summary>

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.ByteBuffer;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -16,6 +18,8 @@ import org.junit.jupiter.api.Test;
 /** A CUDA device, or the fake driver: memory, streams, events, copies and exchange. */
 class DeviceTest {
     private static final Device CUDA = Device.cuda(0);
+    private static final Set<MemoryKind> FREED_BY_THE_DRIVER =
+            EnumSet.of(MemoryKind.DEVICE, MemoryKind.PINNED, MemoryKind.MANAGED);
 
     @BeforeEach
     void aDeviceIsThere() {
@@ -39,6 +43,7 @@ class DeviceTest {
                     Viaduct.copy(array, grid);
                     assertArrayEquals(Samples.elements(grid), Samples.elements(array));
                     assertEquals(memory.device(), array.device());
+                    assertEquals(FREED_BY_THE_DRIVER.contains(kind), array.closeWaits());
                 }
             }
         }

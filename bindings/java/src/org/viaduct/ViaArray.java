@@ -137,6 +137,14 @@ public final class ViaArray extends SegmentAccess {
         return Calls.get(this, array -> Native.via_array_is_contiguous(array, order.code)) != 0;
     }
 
+    /**
+     * Returns whether {@link #close} may wait for all work of a device, because it frees device, pinned or managed memory,
+     * or ends that of another process: close it on a thread that may wait, without locks that this work needs.
+     */
+    public boolean closeWaits() {
+        return Calls.get(this, Native::via_array_release_waits) != 0;
+    }
+
     /** Returns the owner that the memory was wrapped with in Java, otherwise null. */
     public Object owner() {
         return Calls.object(this, ViaArray::ownerOf);
