@@ -53,6 +53,7 @@ static via_status look_at_an_array(void) {
     HOLDS(via_array_device_type(array) == VIA_DEVICE_CPU && via_array_device_id(array) == 0);
     HOLDS(via_array_size(array) == 32 && via_array_nbytes(array) == 256 && via_array_flags(array) == 0);
     HOLDS(via_array_is_contiguous(array, VIA_ORDER_ROW_MAJOR) && via_array_is_ready(array));
+    HOLDS(via_array_release_waits(array) == 0);
     THEN(via_array_synchronize(array));
     via_array_release(array);
     return status;
