@@ -65,9 +65,9 @@ bool parse_size(const char *text, int64_t *out_nbytes) {
 
 }  // namespace
 
-// Measured on an H200 with PCIe 5 x16. Towards the device the driver copies 10 to 18 GB/s, and so does one worker; two
-// workers are faster from 512 KiB on. Towards the host one worker is faster from 128 KiB on: 21 us where the driver
-// takes 22 to 35. A slower link leaves less to gain.
+// Measured on an H200 with PCIe 5 x16. Towards the device the driver copies 10 to 18 GB/s, and so does one worker: 72
+// us for 512 KiB where the driver takes 82. Towards the host one worker is faster from 128 KiB on: 21 us where the
+// driver takes 22 to 35. A slower link leaves less to gain.
 StagingThresholds shipped_thresholds(double link, int32_t workers) {
     if (workers < 2) {
         return {.to_device = kNeverStaged, .to_host = kNeverStaged};

@@ -31,6 +31,10 @@ constexpr int64_t kLeastForTwoStreams = int64_t{256} << 10;
 // The driver faults in new pages one by one, at 2 GB/s. One worker is faster.
 constexpr int64_t kNewPagesFrom = int64_t{128} << 10;
 
+// The caller has copied less than this by the time that a helper wakes, 40 to 70 us later on a virtual machine.
+constexpr int64_t kAloneToDevice = int64_t{1280} << 10;
+constexpr int64_t kAloneToHost = int64_t{640} << 10;
+
 int32_t worker_count(const StagedCopy &copy, bool new_pages) {
     if (copy.io.endpoint != nullptr) {
         return copy.io.workers;
@@ -38,10 +42,16 @@ int32_t worker_count(const StagedCopy &copy, bool new_pages) {
     if (copy.transfer.ndim > 0 && !new_pages) {
         return worth_waking(copy.transfer, copy.plan, num_threads());
     }
-    const int64_t most = std::min(num_threads(), new_pages ? kMostWorkersOfSlow : kMostWorkers);
     const int64_t nbytes = copy.transfer.nbytes;
-    const int64_t wanted = new_pages ? round_up(nbytes, kHugePage) / kHugePage : nbytes / kBytesOfWorker;
-    return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
+    if (new_pages) {
+        const int64_t pages = round_up(nbytes, kHugePage) / kHugePage;
+        return static_cast<int32_t>(std::clamp<int64_t>(pages, 1, std::min(num_threads(), kMostWorkersOfSlow)));
+    }
+    if (nbytes < (is_to_device(copy.transfer) ? kAloneToDevice : kAloneToHost)) {
+        return 1;
+    }
+    const int64_t wanted = nbytes / kBytesOfWorker;
+    return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, std::min(num_threads(), kMostWorkers)));
 }
 
 bool needs_kernel(const StagedCopy &copy) {
