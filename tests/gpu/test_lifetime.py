@@ -22,6 +22,13 @@ def exported(gone: list[int], count: int = 64) -> via.Array:
     )
 
 
+def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program of Python, which may import what lies next to this file."""
+    command = [sys.executable, "-c", program, *arguments]
+    here = Path(__file__).parent
+    return subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=60, check=False)
+
+
 def settle(gone: list[int], count: int = 1) -> bool:
     deadline = time.monotonic() + 5
     while len(gone) < count and time.monotonic() < deadline:
@@ -160,7 +167,7 @@ print("end", flush=True)
 
 def test_the_interpreter_ends_though_releases_are_pending() -> None:
     need_fake_driver()
-    done = subprocess.run([sys.executable, "-c", EXIT], capture_output=True, text=True, timeout=60, check=False)
+    done = run(EXIT)
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
@@ -183,7 +190,7 @@ _, status = os.waitpid(child, 0)
 assert os.waitstatus_to_exitcode(status) == 0, status
 assert not gone
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = run(program)
     assert done.returncode == 0, done.stderr
 
 
@@ -217,14 +224,7 @@ assert called
 @pytest.mark.parametrize("memory", ["device", "pinned", "managed", "pool"])
 def test_memory_is_freed_while_a_callback_of_the_device_waits_for_the_gil(memory: str) -> None:
     device = "cuda:0" if memory in ("device", "pool") else memory
-    done = subprocess.run(
-        [sys.executable, "-c", CALLBACK, memory, device],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run(CALLBACK, memory, device)
     assert done.returncode == 0, done.stderr
 
 
