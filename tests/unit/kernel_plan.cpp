@@ -79,8 +79,7 @@ void aligned_transposes_are_tiled_by_sixteens(void **) {
 void odd_sizes_and_odd_addresses_are_tiled_loosely(void **) {
     assert_plan(transpose(4095, 2048, 1).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_1, 16);
     assert_plan(transpose(4096, 2047, 2).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_2, 16);
-    assert_plan(transpose(4096, 2048, 4, 4).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_small_4, 16);
-    assert_plan(transpose(8192, 2048, 4, 4).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_4, 16);
+    assert_plan(transpose(4096, 2048, 4, 4).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_4, 16);
     assert_plan(transpose(4096, 2048, 8, 8).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_8, 16);
 }
 
@@ -101,7 +100,7 @@ void short_runs_leave_their_share_of_the_tile_to_the_other(void **) {
 // other run has.
 void a_run_that_ends_soon_behind_a_tile_is_cut_evenly(void **) {
     const KernelPlan plan = transpose(1 << 16, 47, 4).plan_by(plan_loose_tiles);
-    assert_plan(plan, KernelRoute::Tiles, Id::via_tile_small_4, 16);
+    assert_plan(plan, KernelRoute::Tiles, Id::via_tile_loose_4, 16);
     assert_int_equal(plan.params.tile.b_words.divisor, 6);
     assert_int_equal(plan.params.tile.b.tiles.divisor, 2);
     assert_int_equal(plan.params.tile.a_words.divisor, 128 / 6 / 2 * 2);

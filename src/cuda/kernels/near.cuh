@@ -12,6 +12,13 @@ struct Extent {
     uint64_t bytes;
 };
 
+// Returns the whole sixteens of a source.
+inline Extent whole_of(const Extent &extent) {
+    const uint64_t low = (extent.low + 15) / 16 * 16;
+    const uint64_t end = (extent.low + extent.bytes) / 16 * 16;
+    return {low, end > low ? end - low : 0};
+}
+
 // Computes all addresses before the first load, so that no branch comes between loads.
 VIA_DEVICE bool holds(const Extent &extent, uint64_t address, uint64_t bytes) {
     const uint64_t at = address - extent.low;
@@ -20,19 +27,27 @@ VIA_DEVICE bool holds(const Extent &extent, uint64_t address, uint64_t bytes) {
     return begins && ends;
 }
 
-// Loads the bytes of an aligned sixteen that are of the extent, the others as 0. Rarely needed, and therefore kept
-// short.
+VIA_DEVICE uint32_t at_most_16(uint64_t bytes) { return bytes < 16 ? static_cast<uint32_t>(bytes) : 16; }
+
+// Loads the bytes of an aligned sixteen that are of the extent, the others as 0. Four loads are under way at once: one
+// after another, they would take longer than the rest of a small copy, and all at once take registers of all threads.
 VIA_DEVICE Words<16> load_edge(const Extent &extent, uint64_t address) {
+    const uint64_t past = extent.low + extent.bytes;
+    const uint32_t begin = address < extent.low ? at_most_16(extent.low - address) : 0;
+    const uint32_t end = address < past ? at_most_16(past - address) : 0;
     Words<16> words{};
     VIA_NO_UNROLL
-    for (uint32_t i = 16; i-- > 0;) {
-        const bool there = holds(extent, address + i, 1);
-        const uint32_t byte = there ? load_global<uint8_t>(address + i) : 0;
+    for (uint32_t at = 0; at < 16; at += 4) {
+        uint32_t bytes[4];
         VIA_UNROLL
-        for (uint32_t k = 3; k > 0; --k) {
-            words.at[k] = shift_words(words.at[k - 1], words.at[k], 24);
+        for (uint32_t i = 0; i < 4; ++i) {
+            bytes[i] = at + i >= begin && at + i < end ? load_global<uint8_t>(address + at + i) : 0;
         }
-        words.at[0] = words.at[0] << 8 | byte;
+        VIA_UNROLL
+        for (uint32_t k = 0; k < 3; ++k) {
+            words.at[k] = words.at[k + 1];
+        }
+        words.at[3] = bytes[3] << 24 | bytes[2] << 16 | bytes[1] << 8 | bytes[0];
     }
     return words;
 }
@@ -84,34 +99,40 @@ VIA_DEVICE bool holds_all(const Extent &extent, const LooseLoad (&loads)[kCount]
     return inside;
 }
 
-// Issues all of them before the first is used. `inside` says that they are known to be of the extent.
+// Loads what is known to be of a source. Issues all loads before the first is used: no branch may come between them.
 template <int kElement, uint32_t kCount>
-VIA_DEVICE void load_loose(const Extent &extent, const LooseLoad (&loads)[kCount], Words<16> *out_words,
-                           bool inside = false) {
-    inside = inside || holds_all(extent, loads);
+VIA_DEVICE void load_inside(const LooseLoad (&loads)[kCount], Words<16> *out_words) {
     Words<16> low[kCount];
     Words<16> high[kCount];
     VIA_UNROLL
     for (uint32_t i = 0; i < kCount; ++i) {
-        if (loads[i].wanted && inside) {
+        if (loads[i].wanted) {
             low[i] = load_global<Words<16>>(loads[i].aligned());
         }
-        if (loads[i].wanted && inside && loads[i].past() != 0) {
+        if (loads[i].wanted && loads[i].past() != 0) {
             high[i] = load_global<Words<16>>(loads[i].aligned() + 16);
-        }
-    }
-    if (!inside) {
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kCount; ++i) {
-            if (loads[i].wanted) {
-                low[i] = load_edge(extent, loads[i].aligned());
-                high[i] = load_edge(extent, loads[i].aligned() + 16);
-            }
         }
     }
     VIA_UNROLL
     for (uint32_t i = 0; i < kCount; ++i) {
         out_words[i] = cut_out<kElement>(low[i], high[i], loads[i].past());
+    }
+}
+
+// Issues all of them before the first is used.
+template <int kElement, uint32_t kCount>
+VIA_DEVICE void load_loose(const Extent &extent, const LooseLoad (&loads)[kCount], Words<16> *out_words) {
+    if (holds_all(extent, loads)) {
+        load_inside<kElement>(loads, out_words);
+        return;
+    }
+    VIA_UNROLL
+    for (uint32_t i = 0; i < kCount; ++i) {
+        if (loads[i].wanted) {
+            const Words<16> low = load_edge(extent, loads[i].aligned());
+            const Words<16> high = load_edge(extent, loads[i].aligned() + 16);
+            out_words[i] = cut_out<kElement>(low, high, loads[i].past());
+        }
     }
 }
 

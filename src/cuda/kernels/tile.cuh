@@ -82,14 +82,13 @@ struct TileParams {
     Extent extent;              // of src
     Divisor<uint32_t> a_words;  // sixteens of a tile along a
     Divisor<uint32_t> b_words;  // and along b
+    uint32_t pitch;             // sixteens from a row in shared memory to the next
     // Of loose tiles:
-    Divisor<uint32_t> stored_words;  // sixteens that a tile stores of each of its rows
-    Divisor<uint32_t> a_inner;       // indices of a for each of its last axis
-    Divisor<uint32_t> joined;        // elements of a row, if those of a tile follow one another in dst; else 0
-    uint32_t b_rows;                 // indices of b in a tile
-    uint32_t b_pitch;                // bytes of src for each of them, if elements are bytes
-    int64_t a_low;                   // the lowest and the highest offset in src
-    int64_t a_high;                  // of those
+    uint32_t lane_bits;        // two to this power are the threads that store one row
+    Divisor<uint32_t> joined;  // elements of a row, if those of a tile follow one another in dst; else 0
+    uint32_t b_rows;           // indices of b in a tile
+    uint32_t b_pitch;          // bytes of src for each of them, if elements are bytes
+    Extent whole;              // the whole sixteens of src
     int32_t outer_ndim;
     Run a;
     Run b;
@@ -100,12 +99,9 @@ struct TileParams {
 // sixteen bytes, and has whole sixteens. A tile is made of squares, whose rows and columns are sixteens. A thread
 // transposes one or more squares, or one of kParts of its rows: half a square of bytes takes half the registers.
 //
-// kAtOnce rows are loaded at once. Each takes the registers of two sixteens where tiles are loose, and a multiprocessor
-// runs the fewer threads. Copies that are small, or whose elements are, take the time of their instructions, which many
-// threads hide best. Large ones take that of the memory, and want more bytes on their way. kResident threads are to run
-// on a multiprocessor at once.
-template <int kElement, bool kLoose, uint32_t kBlockThreads, uint32_t kSquares, uint32_t kParts,
-          uint32_t kAtOnce = 16 / kElement / kParts, uint32_t kResident = 0>
+// A thread has all its rows on their way at once: the time of most copies is that of waiting for them. kResident
+// threads are to run on a multiprocessor at once; more would leave each too few registers for that.
+template <int kElement, bool kLoose, uint32_t kBlockThreads, uint32_t kSquares, uint32_t kParts, uint32_t kResident = 0>
 struct Tile {
     using Params = TileParams;
     static constexpr uint32_t kThreads = kBlockThreads;
@@ -121,6 +117,9 @@ struct Tile {
     static constexpr uint32_t kMostListedB = 256;
     static constexpr uint32_t kLongRow = 8;  // sixteens of rows whose pitch is odd
 
+    // Sixteens of the rows that hold the first, or second ... column of every square.
+    static constexpr uint32_t kColumn = kSquaresPerBlock + kSquaresPerBlock / kLongRow;
+
     // Bytes may lie a few bytes from one another in src. Boxes take longer, which find each by itself; with larger
     // elements they do not.
     static constexpr bool kHasPitch = kLoose && kElement == 1;
@@ -134,7 +133,7 @@ struct Tile {
     // A row of a tile is its sixteens along a, for one b. The pitch of longer rows is odd: threads that write one
     // sixteen to each of many rows use different banks, and so do those that read a row.
     struct Shared {
-        Words<16> words[kPerWord * (kSquaresPerBlock + (kSquaresPerBlock / kLongRow))];
+        Words<16> words[kPerWord * kColumn];
         int64_t a_src[kMostListedA];
         int64_t b_dst[kMostListedB];
     };
@@ -146,9 +145,9 @@ struct Tile {
         uint32_t a_first;  // that the tile is named after
         uint32_t a_begin;  // that it holds
         uint32_t b_begin;
-        uint32_t pitch;  // sixteens
-        bool inside;     // all that a loose tile loads is known to be of the source
     };
+
+    VIA_DEVICE static uint32_t at_least_0(uint32_t index) { return static_cast<int32_t>(index) < 0 ? 0 : index; }
 
     VIA_DEVICE static uint32_t stored_words(const Params &params) { return params.a_words.divisor - kEarlier; }
 
@@ -168,22 +167,6 @@ struct Tile {
         return left < most ? left : most;
     }
 
-    // Takes the inner axes of a as whole ones.
-    VIA_DEVICE static bool is_inside(const Params &params, const Place &place) {
-        const uint32_t end = place.a_begin + params.a_words.divisor * kPerWord;
-        const uint32_t first = static_cast<int32_t>(place.a_begin) < 0 ? 0 : place.a_begin;
-        const uint32_t last = (end < params.a.count ? end : params.a.count) - 1;
-        const int64_t step = params.a.axes[params.a.ndim - 1].step;
-        const int64_t from = static_cast<int64_t>(divide(first, params.a_inner)) * step;
-        const int64_t to = static_cast<int64_t>(divide(last, params.a_inner)) * step;
-        const int64_t low = params.a_low + (from < to ? from : to) - 15;
-        const uint32_t last_b = place_along_b(params, rows_of(params, place)) - 1;
-        const int64_t high = params.a_high + (from < to ? to : from) + last_b / kPerWord * 16 + 32;
-        const uint64_t begin =
-            place.src + uint64_t{place_along_b(params, place.b_begin)} * kElement + static_cast<uint64_t>(low);
-        return holds(params.extent, begin, static_cast<uint64_t>(high - low));
-    }
-
     VIA_DEVICE static Place place_of(const Params &params, uint32_t block) {
         Place place;
         place.dst = params.dst;
@@ -191,13 +174,11 @@ struct Tile {
         place.a_first = take_digit(&block, params.a.tiles) * stored_words(params) * kPerWord;
         place.a_begin = place.a_first - kEarlier * kPerWord;
         place.b_begin = take_digit(&block, params.b.tiles) * most_rows(params);
-        place.pitch = params.a_words.divisor | (params.a_words.divisor < kLongRow ? 0 : 1);
         for (int32_t i = 0; i < params.outer_ndim; ++i) {
             const auto at = static_cast<int64_t>(take_digit(&block, params.outer[i].extent));
             place.dst += static_cast<uint64_t>(at * params.outer[i].dst_step);
             place.src += static_cast<uint64_t>(at * params.outer[i].src_step);
         }
-        place.inside = kLoose && kRows > 2 && is_inside(params, place);  // fewer look at each of their loads
         return place;
     }
 
@@ -210,6 +191,12 @@ struct Tile {
         return offset + static_cast<int64_t>(index) * run.axes[last].step;
     }
 
+    // Returns an index of a run, or the nearest that there is: it takes less to load that one too.
+    VIA_DEVICE static uint32_t nearest(const Params::Run &run, uint32_t index) {
+        const uint32_t found = at_least_0(index);
+        return found < run.count ? found : run.count - 1;
+    }
+
     // Lists the offsets of a run over several axes. Those of one axis are computed when needed.
     VIA_DEVICE static void list_offsets(const Params::Run &run, uint32_t begin, uint32_t count, int64_t *list,
                                         uint32_t thread) {
@@ -217,94 +204,143 @@ struct Tile {
             return;
         }
         for (uint32_t i = thread; i < count; i += kThreads) {
-            list[i] = begin + i < run.count ? offset_of(run, begin + i) : 0;
+            list[i] = offset_of(run, nearest(run, begin + i));
         }
     }
 
-    VIA_DEVICE static uint64_t offset_at(const Params::Run &run, uint32_t begin, uint32_t i, const int64_t *list) {
-        return static_cast<uint64_t>(run.ndim == 1 ? static_cast<int64_t>(begin + i) * run.axes[0].step : list[i]);
+    // Where a square, or a part of its rows, comes from, and goes in shared memory.
+    struct Part {
+        bool there;
+        uint32_t row;                 // the first
+        uint64_t src;                 // but for the offset of a row
+        Words<16 / kParts> *columns;  // the next one follows by kColumn * kParts
+    };
+
+    VIA_DEVICE static Part part_of(const Params &params, const Place &place, Shared &shared, uint32_t number) {
+        const uint32_t b_word = take_digit(&number, params.b_words);
+        const uint32_t b = place_along_b(params, place.b_begin) + b_word * kPerWord;
+        const bool there = number < params.a_words.divisor * kParts && b < place_along_b(params, params.b.count) &&
+                           (kLoose || place.a_begin + number * kRows < params.a.count);
+        return {there, there ? number * kRows : 0, place.src + uint64_t{b} * kElement,
+                reinterpret_cast<Words<16 / kParts> *>(shared.words) + b_word * params.pitch * kParts + number};
     }
 
-    // Finds the addresses of neighbouring rows, of those that the tile does not hold too.
-    VIA_DEVICE static void find_rows(const Params &params, const Place &place, const Shared &shared, uint64_t src,
-                                     uint32_t row, uint64_t (&addresses)[kRows]) {
-        if (params.a.ndim == 1) {
-            const auto step = static_cast<uint64_t>(params.a.axes[0].step);
-            const auto index = static_cast<int64_t>(static_cast<int32_t>(place.a_begin + row));
-            const uint64_t first = src + static_cast<uint64_t>(index) * step;
+    VIA_DEVICE static uint64_t address_in_src(const Params &params, const Place &place, const Shared &shared,
+                                              const Part &part, uint32_t row) {
+        if (params.a.ndim > 1) {
+            return part.src + static_cast<uint64_t>(shared.a_src[part.row + row]);
+        }
+        const uint32_t index = place.a_begin + part.row + row;
+        return part.src + static_cast<uint64_t>(static_cast<int64_t>(kLoose ? nearest(params.a, index) : index) *
+                                                params.a.axes[0].step);
+    }
+
+    // Loads a row that begins anywhere, but only whole sixteens of src. No branch may come between loads. Returns
+    // whether that is all of it.
+    VIA_DEVICE static bool load_row(const Extent &whole, uint64_t address, Words<16> *low, Words<16> *high) {
+        const uint64_t aligned = address & ~uint64_t{15};
+        const bool goes_on = aligned != address;
+        const bool begins = aligned - whole.low < whole.bytes;
+        const bool ends = aligned - whole.low + 16 < whole.bytes;
+        if (begins) {
+            *low = load_global<Words<16>>(aligned);
+        }
+        if (goes_on && ends) {
+            *high = load_global<Words<16>>(aligned + 16);
+        }
+        return begins && (ends || !goes_on);
+    }
+
+    // Returns a bit for each row that is not loaded whole, as it is at the edge of src.
+    VIA_DEVICE static uint32_t load_part(const Params &params, const Place &place, const Shared &shared,
+                                         const Part &part, Words<16> (&words)[kRows]) {
+        uint64_t addresses[kRows];
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kRows; ++i) {
+            addresses[i] = address_in_src(params, place, shared, part, i);
+        }
+        uint32_t missed = 0;
+        if constexpr (kLoose) {
+            const Extent whole{params.whole.low, part.there ? params.whole.bytes : 0};
+            Words<16> low[kRows];
+            Words<16> high[kRows];
             VIA_UNROLL
             for (uint32_t i = 0; i < kRows; ++i) {
-                addresses[i] = first + i * step;
+                missed |= load_row(whole, addresses[i], &low[i], &high[i]) ? 0 : 1U << i;
+            }
+            VIA_UNROLL
+            for (uint32_t i = 0; i < kRows; ++i) {
+                words[i] = cut_out<kElement>(low[i], high[i], addresses[i] & 15);
             }
         } else {
             VIA_UNROLL
             for (uint32_t i = 0; i < kRows; ++i) {
-                addresses[i] = src + static_cast<uint64_t>(shared.a_src[row + i]);
-            }
-        }
-    }
-
-    VIA_DEVICE static void load_part(const Params &params, const Place &place, const Shared &shared, uint32_t part,
-                                     Words<16> (&words)[kRows]) {
-        const uint32_t b = place_along_b(params, place.b_begin) + take_digit(&part, params.b_words) * kPerWord;
-        const bool there = part < params.a_words.divisor * kParts && b < place_along_b(params, params.b.count);
-        const uint32_t row = there ? part * kRows : 0;
-        uint64_t addresses[kRows];
-        find_rows(params, place, shared, place.src + uint64_t{b} * kElement, row, addresses);
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kRows; i += kAtOnce) {
-            LooseLoad loads[kAtOnce];
-            VIA_UNROLL
-            for (uint32_t k = 0; k < kAtOnce; ++k) {
-                loads[k] = {addresses[i + k], there && place.a_begin + row + i + k < params.a.count};
-            }
-            if constexpr (kLoose) {
-                load_loose<kElement>(params.extent, loads, words + i, place.inside);
-            } else {
-                VIA_UNROLL
-                for (uint32_t k = 0; k < kAtOnce; ++k) {
-                    words[i + k] = loads[k].wanted ? load_global<Words<16>>(loads[k].address) : Words<16>{};
+                if (part.there) {
+                    words[i] = load_global<Words<16>>(addresses[i]);
                 }
             }
         }
+        return missed;
     }
 
-    VIA_DEVICE static void put_part(const Params &params, const Place &place, Shared &shared, uint32_t part,
-                                    Words<16> (&words)[kRows]) {
-        using Column = Words<16 / kParts>;
-        const uint32_t b_word = take_digit(&part, params.b_words);
-        if (part >= params.a_words.divisor * kParts) {
+    // Puts the elements of a row at the edge of src one by one, those that there are.
+    VIA_DEVICE static void put_edge(const Params &params, uint64_t address, const Part &part, uint32_t row) {
+        Word<kElement> elements[kPerWord]{};
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kPerWord; ++i) {
+            if (holds(params.extent, address + i * kElement, kElement)) {
+                elements[i] = load_global<Word<kElement>>(address + i * kElement);
+            }
+        }
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kPerWord; ++i) {
+            reinterpret_cast<Word<kElement> *>(part.columns + i * kColumn * kParts)[row] = elements[i];
+        }
+    }
+
+    VIA_DEVICE static void put_part(const Params &params, const Place &place, const Shared &shared, const Part &part,
+                                    uint32_t missed, Words<16> (&words)[kRows]) {
+        if (!part.there) {
             return;
         }
-        auto *columns = reinterpret_cast<Column *>(shared.words) + b_word * place.pitch * kParts + part;
         transpose_small<kElement>(words);
         VIA_UNROLL
         for (uint32_t i = 0; i < kPerWord; ++i) {
-            columns[i * params.b_words.divisor * place.pitch * kParts] = column_of<kElement>(words, i);
+            part.columns[i * kColumn * kParts] = column_of<kElement>(words, i);
+        }
+        VIA_NO_UNROLL
+        for (uint32_t i = 0; missed != 0; ++i, missed >>= 1) {
+            if ((missed & 1) != 0) {
+                put_edge(params, address_in_src(params, place, shared, part, i), part, i);
+            }
         }
     }
 
     // Issues all loads before the first is used.
     VIA_DEVICE static void load(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
         Words<16> words[kSquares][kRows];
+        Part parts[kSquares];
+        uint32_t missed[kSquares];
         VIA_UNROLL
         for (uint32_t i = 0; i < kSquares; ++i) {
-            load_part(params, place, shared, thread + i * kThreads, words[i]);
+            parts[i] = part_of(params, place, shared, thread + i * kThreads);
+            missed[i] = load_part(params, place, shared, parts[i], words[i]);
         }
         VIA_UNROLL
         for (uint32_t i = 0; i < kSquares; ++i) {
-            put_part(params, place, shared, thread + i * kThreads, words[i]);
+            put_part(params, place, shared, parts[i], missed[i], words[i]);
         }
     }
 
-    VIA_DEVICE static const Words<16> *row_of(const Params &params, const Place &place, const Shared &shared,
-                                              uint32_t b) {
+    VIA_DEVICE static const Words<16> *row_of(const Params &params, const Shared &shared, uint32_t b) {
         const uint32_t at = place_along_b(params, b);
-        return shared.words + (at % kPerWord * params.b_words.divisor + at / kPerWord) * place.pitch;
+        return shared.words + at % kPerWord * kColumn + at / kPerWord * params.pitch;
     }
 
     VIA_DEVICE static uint64_t address_of(const Params &params, const Place &place, const Shared &shared, uint32_t b) {
-        return place.dst + offset_at(params.b, place.b_begin, b, shared.b_dst) + uint64_t{place.a_first} * kElement;
+        const int64_t offset =
+            params.b.ndim > 1 ? shared.b_dst[b] : static_cast<int64_t>(place.b_begin + b) * params.b.axes[0].step;
+        return place.dst + static_cast<uint64_t>(offset) + uint64_t{place.a_first} * kElement;
     }
 
     // ------------------------------------------------------------------------------------------------ aligned
@@ -313,8 +349,7 @@ struct Tile {
                                          uint32_t number) {
         const uint32_t word = take_digit(&number, params.a_words);
         if (number < rows_of(params, place) && place.a_first + word * kPerWord < params.a.count) {
-            store_global(address_of(params, place, shared, number) + word * 16,
-                         row_of(params, place, shared, number)[word]);
+            store_global(address_of(params, place, shared, number) + word * 16, row_of(params, shared, number)[word]);
         }
     }
 
@@ -336,26 +371,24 @@ struct Tile {
         const uint64_t to = address_of(params, place, shared, b);
         const uint32_t early = static_cast<uint32_t>(to & (kWhole - 1));
         return {to - early, place.a_first - early / kElement, (kWhole - early) & 15,
-                row_of(params, place, shared, b) + (kWhole - early) / 16};
+                row_of(params, shared, b) + (kWhole - early) / 16};
     }
 
-    // Stores whole sixteens: each thread the same one of every so many rows. Stores parts too where these are at most
-    // three elements.
+    // Stores whole sixteens: some threads together those of a row, and others those of other rows. Stores parts too
+    // where these are at most three elements.
     VIA_DEVICE static void store_whole(const Params &params, const Place &place, const Shared &shared,
                                        uint32_t thread) {
         const uint32_t rows = rows_of(params, place);
-        const uint32_t rows_at_once = kThreads / params.stored_words.divisor;
-        uint32_t b = thread;
-        const uint32_t word = take_digit(&b, params.stored_words);
-        const uint32_t end = b < rows_at_once ? rows : 0;
-        VIA_UNROLL_BY(2)
-        for (; b < end; b += rows_at_once) {
+        const uint32_t lanes = 1U << params.lane_bits;
+        for (uint32_t b = thread >> params.lane_bits; b < rows; b += kThreads >> params.lane_bits) {
             const LooseRow row = loose_row(params, place, shared, b);
-            const uint32_t first = row.first + word * kPerWord;
-            if constexpr (kElement >= 4) {
-                store_near<kElement>(row.address + word * 16, first, params.a.count, row.word(word));
-            } else if (first < params.a.count && first + kPerWord <= params.a.count) {
-                store_global(row.address + word * 16, row.word(word));
+            for (uint32_t word = thread & (lanes - 1); word < stored_words(params); word += lanes) {
+                const uint32_t first = row.first + word * kPerWord;
+                if constexpr (kElement >= 4) {
+                    store_near<kElement>(row.address + word * 16, first, params.a.count, row.word(word));
+                } else if (first < params.a.count && first + kPerWord <= params.a.count) {
+                    store_global(row.address + word * 16, row.word(word));
+                }
             }
         }
     }
@@ -394,8 +427,8 @@ struct Tile {
             const uint32_t b = static_cast<int32_t>(first) < 0 ? 0 : divide(first, params.joined);
             const uint32_t at = kWhole + (first - b * params.joined.divisor) * kElement;
             const uint32_t from = at + 16 < end ? at : end - 16;
-            const Words<16> *row = row_of(params, place, shared, b);
-            const Words<16> &next = row_of(params, place, shared, b + 1 < rows ? b + 1 : b)[kEarlier];
+            const Words<16> *row = row_of(params, shared, b);
+            const Words<16> &next = row_of(params, shared, b + 1 < rows ? b + 1 : b)[kEarlier];
             const Words<16> part = cut_out<kElement>(row[from / 16], row[from / 16 + 1], from % 16);
             store_near<kElement>(
                 to + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(first))) * kElement, first, count,
@@ -438,14 +471,13 @@ struct Tile {
 }  // namespace via::kernels
 
 // The kernels, named after the bytes of an element.
-#define VIA_TILE_KERNELS(KERNEL)                                \
-    KERNEL(via_tile_1, Tile<1, false, 256, 1, 2>)               \
-    KERNEL(via_tile_2, Tile<2, false, 512, 1, 2>)               \
-    KERNEL(via_tile_4, Tile<4, false, 256, 1, 1>)               \
-    KERNEL(via_tile_8, Tile<8, false, 256, 2, 1>)               \
-    KERNEL(via_tile_16, Tile<16, false, 256, 4, 1>)             \
-    KERNEL(via_tile_loose_1, Tile<1, true, 256, 1, 4, 2, 1536>) \
-    KERNEL(via_tile_loose_2, Tile<2, true, 256, 1, 2, 2, 1536>) \
-    KERNEL(via_tile_loose_4, Tile<4, true, 128, 1, 1, 4, 768>)  \
-    KERNEL(via_tile_small_4, Tile<4, true, 128, 1, 1, 2, 1536>) \
-    KERNEL(via_tile_loose_8, Tile<8, true, 256, 1, 1, 2, 768>)
+#define VIA_TILE_KERNELS(KERNEL)                             \
+    KERNEL(via_tile_1, Tile<1, false, 256, 1, 2, 1536>)      \
+    KERNEL(via_tile_2, Tile<2, false, 512, 1, 2>)            \
+    KERNEL(via_tile_4, Tile<4, false, 256, 1, 1>)            \
+    KERNEL(via_tile_8, Tile<8, false, 256, 2, 1>)            \
+    KERNEL(via_tile_16, Tile<16, false, 256, 4, 1>)          \
+    KERNEL(via_tile_loose_1, Tile<1, true, 256, 1, 4, 1024>) \
+    KERNEL(via_tile_loose_2, Tile<2, true, 256, 1, 2, 1024>) \
+    KERNEL(via_tile_loose_4, Tile<4, true, 128, 1, 1, 1024>) \
+    KERNEL(via_tile_loose_8, Tile<8, true, 128, 1, 1, 1536>)

@@ -209,6 +209,9 @@ static void move_params(uint64_t dst_distance, uint64_t src_distance, Params *pa
     if constexpr (requires { params->extent.low; }) {
         params->extent.low += src_distance;
     }
+    if constexpr (requires { params->whole.low; }) {
+        params->whole = kernels::whole_of(params->extent);
+    }
 }
 
 void move_plan(uint64_t dst_distance, uint64_t src_distance, KernelPlan *plan) {

@@ -100,27 +100,21 @@ struct Choice {
 };
 
 using AnyTile = kernels::Tile<16, false, 256, 4, 1>;
-constexpr int32_t kOfSmall = kernels::Tile<2, true, 256, 1, 2, 2, 1536>::kEarlier;
-constexpr int32_t kOfLarge = kernels::Tile<8, true, 256, 1, 1, 2, 768>::kEarlier;
+constexpr int32_t kOfSmall = kernels::Tile<2, true, 256, 1, 2, 1024>::kEarlier;
+constexpr int32_t kOfLarge = kernels::Tile<8, true, 128, 1, 1, 1536>::kEarlier;
 
 constexpr Choice kAligned[] = {{Id::via_tile_1, 1, 8, 16, 0, {4, 1.9e6, 4e-3, 0.47}},
                                {Id::via_tile_2, 2, 16, 16, 0, {3.6, 2.4e6, 8.6e-3, 0.47}},
                                {Id::via_tile_4, 4, 16, 16, 0, {3.8, 2.5e6, 4.5e-3, 0.47}},
                                {Id::via_tile_8, 8, 32, 16, 0, {4.2, 1.83e6, 1.6e-3, 0.47}},
-                               {Id::via_tile_16, 16, 32, 32, 0, {4.5, 1.93e6, 1.8e-3, 0.47}}};
-constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 8, 8, kOfSmall, {6.4, 2.2e6, 5e-3, 0.22}},
-                             {Id::via_tile_loose_2, 2, 16, 8, kOfSmall, {6.2, 2.2e6, 5.4e-3, 0.22}},
-                             {Id::via_tile_loose_4, 4, 16, 8, kOfLarge, {6.8, 3.6e6, 2.6e-3, 0.87}},
-                             {Id::via_tile_loose_8, 8, 32, 8, kOfLarge, {4.7, 3e6, 2.9e-3, 0.87}}};
-constexpr Choice kSmallLoose4 = {Id::via_tile_small_4, 4, 16, 8, kOfLarge, {6.1, 2.7e6, 2e-3, 0.87}};
+                               {Id::via_tile_16, 16, 32, 32, 0, {4.5, 2.07e6, 1.7e-3, 0.47}}};
+constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 8, 8, kOfSmall, {6.2, 2.5e6, 5.3e-3, 0.22}},
+                             {Id::via_tile_loose_2, 2, 16, 8, kOfSmall, {5.7, 2.26e6, 4.7e-3, 0.22}},
+                             {Id::via_tile_loose_4, 4, 16, 8, kOfLarge, {5.4, 3.2e6, 2.1e-3, 0.87}},
+                             {Id::via_tile_loose_8, 8, 16, 8, kOfLarge, {4.9, 3.2e6, 1.2e-3, 0.87}}};
 
 const Choice &choice_of(const Shape &shape, bool aligned) {
-    constexpr int64_t kMostSmall = int64_t{40} << 20;  // that are faster with many threads
-    const auto index = std::countr_zero(static_cast<uint32_t>(shape.element));
-    if (aligned) {
-        return kAligned[index];
-    }
-    return shape.element == 4 && shape.nbytes <= kMostSmall ? kSmallLoose4 : kLoose[index];
+    return (aligned ? kAligned : kLoose)[std::countr_zero(static_cast<uint32_t>(shape.element))];
 }
 
 // Sixteens of a tile along both runs.
@@ -187,17 +181,25 @@ Cut cut(const Choice &choice, const Run &a, const Run &b) {
     return best;
 }
 
-// Bounds the offsets of a in src, but for its last axis.
-void bound_inner(const Shape &shape, const Run &a, TileParams *params) {
-    int64_t count = 1;
-    params->a_low = params->a_high = 0;
-    for (int32_t i = 0; i + 1 < a.ndim; ++i) {
-        const Axis &axis = shape.axes[a.axes[i]];
-        const int64_t reach = (axis.extent - 1) * axis.src_step;
-        (reach < 0 ? params->a_low : params->a_high) += reach;
-        count *= axis.extent;
+// Returns how many threads store a row together, as the power of two: so that all rows take the fewest instructions.
+// At least those of a line are adjacent.
+uint32_t lanes_of(const Choice &choice, const Run &a, const TileParams &params) {
+    constexpr uint32_t kRow = 30;  // instructions for each row and each sixteen
+    constexpr uint32_t kWord = 25;
+    const uint32_t stored = params.a_words.divisor - static_cast<uint32_t>(choice.earlier);
+    const auto words = static_cast<uint32_t>(std::min<int64_t>(stored, a.count / choice.per_word() + 1));
+    const uint32_t threads = kernels::info(choice.kernel).threads;
+    uint32_t best = 5;
+    uint32_t least = UINT32_MAX;
+    for (auto bits = static_cast<uint32_t>(std::min<int>(3, std::bit_width(words - 1))); bits <= 5; ++bits) {
+        const uint32_t turns = (params.b_rows * (1U << bits) + threads - 1) / threads;
+        const uint32_t work = turns * (kRow + kWord * ((words + (1U << bits) - 1) >> bits));
+        if (work < least) {
+            least = work;
+            best = bits;
+        }
     }
-    params->a_inner = kernels::make_divisor<uint32_t>(count);
+    return best;
 }
 
 // Returns whether the rows of a tile are whole, and each begins where the one before ends.
@@ -288,13 +290,14 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     const Cut size = cut(choice, a, b);
     params.a_words = kernels::make_divisor<uint32_t>(size.a_words);
     params.b_words = kernels::make_divisor<uint32_t>(size.b_words);
-    params.stored_words = kernels::make_divisor<uint32_t>(size.a_words - choice.earlier);
+    params.pitch = static_cast<uint32_t>(size.a_words < AnyTile::kLongRow ? size.a_words : size.a_words | 1);
     params.b_rows = static_cast<uint32_t>(rows_of(choice, b, size.b_words));
     params.b_pitch = static_cast<uint32_t>(b.pitch);
-    bound_inner(shape, a, &params);
+    params.lane_bits = lanes_of(choice, a, params);
     params.dst = shape.dst;
     params.src = shape.src;
     params.extent = shape.extent;
+    params.whole = kernels::whole_of(shape.extent);
     plan->tile[0] = (size.a_words - choice.earlier) * per_word;
     plan->tile[1] = params.b_rows;
     const int64_t a_tiles = tiles_along_a(choice, a, size.a_words);
