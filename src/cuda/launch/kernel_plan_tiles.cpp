@@ -269,6 +269,11 @@ double read_by_tile(const Shape &shape, const Choice &choice, const Run &a, cons
            static_cast<double>(a_count * b_count * shape.element);
 }
 
+// Returns how much tiles load for what they store: much more in rows of few sixteens.
+double loaded_of_stored(const Choice &choice, int64_t a_words) {
+    return static_cast<double>(a_words) / static_cast<double>(a_words - choice.earlier);
+}
+
 // Estimates microseconds. Large elements move faster by whole lines: fewer of them make up a row of a tile. Rows of
 // small ones that begin anywhere are stored in parts of 1, 2, 4 and 8 bytes there.
 double cost_of(const Shape &shape, const Choice &choice, const Run &a, const Run &b, const Cut &size,
@@ -277,6 +282,7 @@ double cost_of(const Shape &shape, const Choice &choice, const Run &a, const Run
     constexpr double kByLines = 1.11;
     KernelRates rates = choice.rates;
     rates.per_block *= 0.5 + 0.5 / static_cast<double>(b.pitch);
+    rates.per_block *= loaded_of_stored(choice, size.a_words) / loaded_of_stored(choice, choice.a_words);
     rates.bytes *= choice.element >= 8 && keeps_to_lines(shape) ? kByLines : 1;
     const bool in_parts = choice.earlier == kOfSmall && plan.params.tile.joined.divisor == 0;
     const auto row = static_cast<double>(std::min(a.count, size.a_words * choice.per_word()) * shape.element);
