@@ -236,35 +236,25 @@ struct Box {
         return begin + static_cast<uint64_t>(static_cast<int64_t>(elements) * kElement);
     }
 
-    // Loads a sixteen of every `rows`-th run.
+    // Loads a sixteen of every `rows`-th run. `kInside` says that all are of the source, as they are but in few tiles.
+    template <bool kInside>
     VIA_DEVICE static void load_words(const Params &params, const Place &place, Shared &shared, uint32_t row,
                                       uint32_t at) {
         const uint64_t from = place.src + at;
         const uint32_t to = static_cast<uint32_t>(place.src & 15) + at;
         const auto least = static_cast<int32_t>(at - place.span);  // that a run begins behind a sixteen
-        VIA_UNROLL_BY(4)
+        VIA_UNROLL_BY(kInside ? 4 : 1)
         for (; row < place.src_rows; row += params.loading.rows) {
             const RunBegin run = shared.src_rows[row];
             const uint64_t address = address_of(from, run.offset);
             if (static_cast<int32_t>(address & 15) > least) {
-                copy_to_shared<16>(data_of(shared) + ((to + static_cast<uint32_t>(run.place)) & ~15U),
-                                   address & ~uint64_t{15});
-            }
-        }
-    }
-
-    // Loads element by element, so that nothing outside of the source is read.
-    VIA_DEVICE static void load_elements(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
-        const uint32_t count = place.span / kElement;
-        const uint32_t begin = static_cast<uint32_t>(place.src & 15);
-        VIA_NO_UNROLL
-        for (uint32_t i = thread; i < place.src_rows * count; i += kThreads) {
-            const RunBegin run = shared.src_rows[i / count];
-            const uint32_t at = i % count * kElement;
-            const uint64_t address = address_of(place.src, run.offset) + at;
-            if (holds(params.extent, address, kElement)) {
-                *reinterpret_cast<Word<kElement> *>(data_of(shared) + begin + static_cast<uint32_t>(run.place) + at) =
-                    load_global<Word<kElement>>(address);
+                unsigned char *word = data_of(shared) + ((to + static_cast<uint32_t>(run.place)) & ~15U);
+                const uint64_t aligned = address & ~uint64_t{15};
+                if (kInside || holds(params.extent, aligned, 16)) {
+                    copy_to_shared<16>(word, aligned);
+                } else {
+                    *reinterpret_cast<Words<16> *>(word) = load_edge(params.extent, aligned);
+                }
             }
         }
     }
@@ -273,13 +263,13 @@ struct Box {
         uint32_t row = thread;
         const uint32_t first = take_digit(&row, params.loading.threads);
         const uint32_t count = row < params.loading.rows ? params.loading.count : 0;
-        if (!place.inside) {
-            load_elements(params, place, shared, thread);
-            return;
-        }
         VIA_NO_UNROLL
         for (uint32_t word = first; word < count; word += params.loading.threads.divisor) {
-            load_words(params, place, shared, row, word * 16);
+            if (place.inside) {
+                load_words<true>(params, place, shared, row, word * 16);
+            } else {
+                load_words<false>(params, place, shared, row, word * 16);
+            }
         }
     }
 

@@ -191,7 +191,7 @@ uint32_t lanes_of(const Choice &choice, const Run &a, const TileParams &params) 
     const uint32_t threads = kernels::info(choice.kernel).threads;
     uint32_t best = 5;
     uint32_t least = UINT32_MAX;
-    for (auto bits = static_cast<uint32_t>(std::min<int>(3, std::bit_width(words - 1))); bits <= 5; ++bits) {
+    for (uint32_t bits = words > 4 ? 3 : words > 2 ? 2 : words - 1; bits <= 5; ++bits) {
         const uint32_t turns = (params.b_rows * (1U << bits) + threads - 1) / threads;
         const uint32_t work = turns * (kRow + kWord * ((words + (1U << bits) - 1) >> bits));
         if (work < least) {
