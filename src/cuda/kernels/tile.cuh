@@ -147,8 +147,6 @@ struct Tile {
         uint32_t b_begin;
     };
 
-    VIA_DEVICE static uint32_t at_least_0(uint32_t index) { return static_cast<int32_t>(index) < 0 ? 0 : index; }
-
     VIA_DEVICE static uint32_t stored_words(const Params &params) { return params.a_words.divisor - kEarlier; }
 
     // Returns the elements of src along b before an index.
@@ -193,7 +191,7 @@ struct Tile {
 
     // Returns an index of a run, or the nearest that there is: it takes less to load that one too.
     VIA_DEVICE static uint32_t nearest(const Params::Run &run, uint32_t index) {
-        const uint32_t found = at_least_0(index);
+        const uint32_t found = static_cast<int32_t>(index) < 0 ? 0 : index;
         return found < run.count ? found : run.count - 1;
     }
 
