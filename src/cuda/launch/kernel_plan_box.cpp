@@ -17,16 +17,16 @@ constexpr int32_t kMostBoxes = 27;                       // three of each kind
 constexpr int64_t kBlocks = 132 * AnyBox::kLeastBlocks;  // at once, on an H200
 
 // Costs of a box, in microseconds of the whole GPU: fitted to copies of random layouts on an H200.
-constexpr double kStart = 5.4;       // until the first block stores
-constexpr double kEntry = 6.3e-3;    // of the tables
-constexpr double kStored = 1.09e-5;  // a sector of dst
-constexpr double kLoaded = 1.02e-5;  // a burst of src
-constexpr double kPart = 3.9e-5;     // a sector that is stored in parts
-constexpr double kOfLarge = 0.1;     // of that, for elements of which few make a sector
-constexpr double kCycle = 2.1e-6;    // of a multiprocessor, for the work of all of them
-constexpr double kTileCycles = 310;  // to find a tile
-constexpr double kLoadCycles = 29;   // for a warp to load a sixteen for each lane
-constexpr double kSmall = 2.3;       // times as many cycles for elements of one or two bytes
+constexpr double kStart = 4.65;      // until the first block stores
+constexpr double kEntry = 4.1e-3;    // of the tables
+constexpr double kStored = 1.23e-5;  // a sector of dst
+constexpr double kLoaded = 8.5e-6;   // a burst of src
+constexpr double kPart = 1.67e-5;    // a sector that is stored in parts
+constexpr double kOfLarge = 0.09;    // of that, for elements of which few make a sector
+constexpr double kCycle = 3e-6;      // of a multiprocessor, for the work of all of them
+constexpr double kTileCycles = 450;  // to find a tile
+constexpr double kLoadCycles = 7.5;  // for a warp to load a sixteen for each lane
+constexpr double kSmall = 1.3;       // times as many cycles for elements of one or two bytes
 
 Id box_kernel(int32_t element) {
     switch (element) {
