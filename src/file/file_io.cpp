@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 
+#include "core/base/copy_contiguous.hpp"
 #include "core/system/pages.hpp"
 #include "core/system/thread_count.hpp"
 
@@ -212,7 +212,7 @@ Status FileIo::read_direct(char *memory, int64_t offset, int64_t nbytes, bool *o
     VIA_TRY(read_blocks(file_, to, start, length, &got));
     *out_done = got >= offset - start + nbytes;
     if (*out_done && !straight) {
-        std::memcpy(memory, to + (offset - start), static_cast<size_t>(nbytes));
+        copy_contiguous(memory, to + (offset - start), nbytes);
     }
     return VIA_OK;
 }
@@ -249,7 +249,7 @@ Status FileIo::write_direct(const char *memory, int64_t offset, int64_t nbytes, 
             return VIA_OK;
         }
         VIA_TRY(buffer.acquire());
-        std::memcpy(buffer.get(), memory, static_cast<size_t>(nbytes));
+        copy_contiguous(buffer.get(), memory, nbytes);
         from = buffer.get();
     }
     return write_blocks(file_, from, offset, nbytes, out_done);

@@ -128,6 +128,28 @@ void threads_row(int64_t kibibytes) {
     via_array_release(src);
 }
 
+// The destination begins so many bytes further on in its page than the source does, as in arrays that malloc places one
+// behind the other.
+void distance_row(int64_t distance) {
+    constexpr int64_t kBytes = int64_t{256} << 10;
+    char *to = dst_memory + distance;
+    via_array *dst = wrap(to, VIA_UINT8, {kBytes});
+    via_array *src = wrap(src_memory, VIA_UINT8, {kBytes});
+    check(via_set_num_threads(1));
+    const std::vector<double> times = compare(
+        {{[=] { check(via_copy(dst, src)); }}, {[=] { std::memcpy(to, src_memory, static_cast<size_t>(kBytes)); }}}, 64,
+        41);
+    const auto size = static_cast<double>(kBytes);
+    std::printf(
+        "{\"case\": \"C: contiguous copy, 256 KiB, 1 thread, dst %lld bytes on in its page\", \"unit\": \"GB/s\", "
+        "\"viaduct\": %.2f, \"peers\": {\"memcpy\": %.2f}, \"limit\": null, "
+        "\"target\": {\"peer\": \"memcpy\", \"at_least\": 0.95}}\n",
+        static_cast<long long>(distance), size / times[0], size / times[1]);
+    check(via_set_num_threads(0));
+    via_array_release(dst);
+    via_array_release(src);
+}
+
 // A compiler's best loop for the same rows, their number and length being known.
 template <typename Element>
 __attribute__((noinline)) void raw_loop(Element *__restrict dst, const Element *__restrict src, int64_t src_step) {
@@ -174,6 +196,9 @@ int main() {
     src_memory = touched_memory();
     for (const int64_t kibibytes : {256, 1024, 2048, 8192}) {
         threads_row(kibibytes);
+    }
+    for (const int64_t distance : {0, 8, 16, 64}) {
+        distance_row(distance);
     }
     for (const int64_t mebibytes : {64, 256}) {
         contiguous_row(mebibytes, 1);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 
 #include "copy/bits.hpp"
 #include "copy/choose_tiles.hpp"
@@ -14,6 +13,7 @@
 #include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
 #include "core/base/cached_objects.hpp"
+#include "core/base/copy_contiguous.hpp"
 #include "core/base/thread_state.hpp"
 
 namespace via {
@@ -264,7 +264,7 @@ void run_copy(Plan *plan) {
         return;
     }
     if (plan->ndim == 0 && plan->run <= kShortRun) {
-        std::memcpy(plan->dst, plan->src, static_cast<size_t>(plan->run));
+        copy_contiguous(plan->dst, plan->src, plan->run);
     } else if (is_small(*plan)) {
         run_whole(*plan, false);
     } else {

@@ -3,6 +3,7 @@
 
 #include "copy/host/panels.hpp"
 #include "copy/host/simd_vector.hpp"
+#include "core/base/copy_contiguous.hpp"
 
 namespace via {
 namespace {
@@ -88,7 +89,7 @@ struct MoveAny {
 // The C library knows best how to copy what is long.
 struct MoveLong {
     int64_t nbytes;
-    void operator()(char *dst, const char *src) const { __builtin_memcpy(dst, src, static_cast<size_t>(nbytes)); }
+    void operator()(char *dst, const char *src) const { copy_contiguous(dst, src, nbytes); }
 };
 
 template <int64_t Count>
@@ -163,9 +164,16 @@ inline void store_streaming(char *address, Vector<char> value) {
 #endif
 }
 
-inline void stream_line(char *dst, const char *src) {
-    for (int64_t i = 0; i < kLine; i += kVector) {
-        store_streaming(dst + i, load<Vector<char>>(src + i));
+// Loads all vectors before it stores the first: a load waits for a store just before it to the same place of another
+// page (core/base/copy_contiguous.cpp).
+template <int64_t Count>
+inline void stream_vectors(char *dst, const char *src) {
+    Vector<char> values[Count];
+    for (int64_t i = 0; i < Count; ++i) {
+        values[i] = load<Vector<char>>(src + i * kVector);
+    }
+    for (int64_t i = 0; i < Count; ++i) {
+        store_streaming(dst + i * kVector, values[i]);
     }
 }
 
@@ -174,8 +182,11 @@ inline void stream_run(char *dst, const char *src, int64_t nbytes) {
     const int64_t head = least(static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) % kLine), nbytes);
     move_vectors(dst, src, head);
     int64_t at = head;
+    for (; at + 4 * kVector <= nbytes; at += 4 * kVector) {
+        stream_vectors<4>(dst + at, src + at);
+    }
     for (; at + kLine <= nbytes; at += kLine) {
-        stream_line(dst + at, src + at);
+        stream_vectors<kLine / kVector>(dst + at, src + at);
     }
     move_vectors(dst + at, src + at, nbytes - at);
 }

@@ -1,8 +1,8 @@
 #include "cuda/route/driver_copy.hpp"
 
 #include <chrono>
-#include <cstring>
 
+#include "core/base/copy_contiguous.hpp"
 #include "core/base/spin.hpp"
 #include "cuda/memory/pinned_memory.hpp"
 #include "cuda/stream/event_fence.hpp"
@@ -114,7 +114,7 @@ Status copy_by_way_of(char *buffer, const Transfer &transfer, const ResolvedStre
     const auto nbytes = static_cast<size_t>(transfer.nbytes);
     VIA_TRY_CUDA(cuMemcpyDtoHAsync(buffer, number_of(transfer.src), nbytes, stream.handle));
     VIA_TRY(wait_briefly(stream));
-    std::memcpy(transfer.dst, buffer, nbytes);
+    copy_contiguous(transfer.dst, buffer, transfer.nbytes);
     return VIA_OK;
 }
 
