@@ -15,10 +15,11 @@ namespace {
 using via::Walk;
 
 // The plan of a copy of float32; steps are in elements.
-via::Plan plan_of(const std::vector<int64_t> &shape, const std::vector<int64_t> &to, const std::vector<int64_t> &from) {
+via::Plan plan_of(const std::vector<int64_t> &shape, const std::vector<int64_t> &to, const std::vector<int64_t> &from,
+                  int32_t dtype = VIA_FLOAT32) {
     static char anywhere[64];
-    const Wrapped dst(anywhere, VIA_FLOAT32, shape, to, via::StrideUnit::Elements);
-    const Wrapped src(anywhere, VIA_FLOAT32, shape, from, via::StrideUnit::Elements);
+    const Wrapped dst(anywhere, dtype, shape, to, via::StrideUnit::Elements);
+    const Wrapped src(anywhere, dtype, shape, from, via::StrideUnit::Elements);
     via::Plan plan;
     assert_int_equal(via::normalise_copy(dst.get(), src.get(), &plan), VIA_OK);
     via::choose_tiles(&plan);
@@ -177,10 +178,20 @@ void a_small_copy_is_one_tile(void **) {
 }
 
 void a_large_transposed_matrix_with_gaps_is_shuffled_together_first(void **) {
-    const via::Plan plan = plan_of({1000, 1000}, {1000, 1}, {2, 2000});
+    const via::Plan plan = plan_of({1000, 1000}, {1000, 1}, {2, 2000}, VIA_INT16);
     assert_true(plan.squeezes);
     assert_int_equal(walk_of(plan), Walk::Transpose);
-    assert_false(plan_of({1000, 1000}, {1000, 1}, {5, 5000}).squeezes);
+    assert_false(plan_of({1000, 1000}, {1000, 1}, {5, 5000}, VIA_INT16).squeezes);
+}
+
+void elements_of_four_bytes_are_shuffled_together_for_rows_alone(void **) {
+    const via::Plan crowded = plan_of({1024, 1024}, {1024, 1}, {2, 2048});
+    assert_true(crowded.by_rows);
+    assert_true(crowded.squeezes);
+    const via::Plan plan = plan_of({500, 500}, {500, 1}, {2, 1000});
+    assert_false(plan.by_rows);
+    assert_false(plan.squeezes);
+    assert_false(plan_of({1024, 1024}, {1024, 1}, {2, 2048}, VIA_FLOAT64).squeezes);
 }
 
 void a_transposed_matrix_with_other_gaps_goes_by_elements(void **) {
@@ -344,6 +355,7 @@ int main() {
         cmocka_unit_test(streamed_elements_go_through_a_scratch_unless_src_has_the_order_of_dst),
         cmocka_unit_test(a_small_copy_is_one_tile),
         cmocka_unit_test(a_large_transposed_matrix_with_gaps_is_shuffled_together_first),
+        cmocka_unit_test(elements_of_four_bytes_are_shuffled_together_for_rows_alone),
         cmocka_unit_test(a_transposed_matrix_with_other_gaps_goes_by_elements),
         cmocka_unit_test(short_sides_that_would_leave_registers_empty_go_by_elements_along_the_longest_loop),
         cmocka_unit_test(elements_with_gaps_are_shuffled_together_or_go_one_by_one),

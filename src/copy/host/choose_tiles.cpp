@@ -63,10 +63,11 @@ constexpr TileShape kByRows{1024, 128, int64_t{64} << 10};
 // The same where what is adjacent in both is lines: src may be read further along.
 constexpr TileShape kByRowsOfLines{1024, 512, int64_t{64} << 10};
 // Gaps leave less of each line of src.
-constexpr TileShape kSqueezedByRows{1024, 256, int64_t{64} << 10};
+constexpr TileShape kSqueezedByRows{1024, 1024, int64_t{64} << 10};
 constexpr TileShape kSqueezed{512, 1024, int64_t{64} << 10};
 // The lines of both sides are in the first-level cache.
 constexpr TileShape kElements{256, 512, int64_t{64} << 10, kLeastTileOfElements};
+constexpr TileShape kLongElements{512, 512, int64_t{64} << 10, kLeastTileOfElements};
 constexpr TileShape kLongRuns{4096, 4096, int64_t{256} << 10};
 // Both sides are fast along the same axis.
 constexpr TileShape kOneOrder{int64_t{16} << 10, 1024, int64_t{256} << 10};
@@ -153,9 +154,11 @@ bool wants_rows(const Plan &plan, const Sides &sides, bool streaming) {
            (plan.nbytes >= kLargeBytes && plan.axes[0].extent * plan.run < kLineBytes && sides.source > 1);
 }
 
-// Elements that are a few apart are shuffled together before they are transposed.
+// Elements that are a few apart are shuffled together before they are transposed. Those of four bytes gain only where
+// dst takes rows, and larger ones nowhere.
 bool wants_squeeze(const Plan &plan, const Sides &sides) {
-    if (!sides.transposes || plan.run > 4 || !is_simd_element(plan.run) || plan.axes[0].dst_step != plan.run) {
+    const int64_t most = plan.by_rows ? 4 : 2;
+    if (!sides.transposes || plan.run > most || !is_simd_element(plan.run) || plan.axes[0].dst_step != plan.run) {
         return false;
     }
     const int64_t step = plan.axes[sides.source].src_step;
@@ -179,7 +182,10 @@ TileShape shape_of(const Plan &plan, const Sides &sides) {
     if (plan.squeezes) {
         return kSqueezed;
     }
-    return plan.run >= kRowBytes || is_simd_transpose(plan, sides) ? kDirect : kElements;
+    if (plan.run >= kRowBytes || is_simd_transpose(plan, sides)) {
+        return kDirect;
+    }
+    return plan.run < 8 ? kElements : kLongElements;
 }
 
 int64_t nearest(const Axis &axis) { return std::min(axis.dst_step, std::abs(axis.src_step)); }
