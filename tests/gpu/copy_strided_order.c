@@ -28,8 +28,8 @@ static const example on_stream[] = {
 static const example by_host[] = {
     {DEVICE, PAGEABLE, 60, 50, 4, 1, "gathered by the host and copied by the driver", 0},
     {PAGEABLE, DEVICE, 60, 50, 4, 1, "copied by the driver and scattered by the host", 0},
-    {DEVICE, PAGEABLE, 500, 400, 4, 1, "staged, pageable memory to device|unpacked by a kernel", 0},
-    {PAGEABLE, DEVICE, 500, 400, 4, 1, "staged, device to pageable memory|packed by a kernel", 0},
+    {DEVICE, PAGEABLE, 800, 500, 4, 1, "staged, pageable memory to device|unpacked by a kernel", 0},
+    {PAGEABLE, DEVICE, 800, 500, 4, 1, "staged, device to pageable memory|packed by a kernel", 0},
     {DEVICE, PAGEABLE, 500, 400, 8, 0, "staged, pageable memory to device|gathered", 0},
     {PAGEABLE, DEVICE, 500, 400, 8, 0, "staged, device to pageable memory|scattered", 0},
     {PINNED, DEVICE, 500, 400, 8, 0, "staged, device to pinned memory|scattered", 0},

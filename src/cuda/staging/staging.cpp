@@ -31,10 +31,6 @@ constexpr int64_t kLeastForTwoStreams = int64_t{256} << 10;
 // The driver faults in new pages one by one, at 2 GB/s. One worker is faster.
 constexpr int64_t kNewPagesFrom = int64_t{128} << 10;
 
-// The caller has copied less than this by the time that a helper wakes, 40 to 70 us later on a virtual machine.
-constexpr int64_t kAloneToDevice = int64_t{1280} << 10;
-constexpr int64_t kAloneToHost = int64_t{640} << 10;
-
 int32_t worker_count(const StagedCopy &copy, bool new_pages) {
     if (copy.io.endpoint != nullptr) {
         return copy.io.workers;
@@ -47,7 +43,7 @@ int32_t worker_count(const StagedCopy &copy, bool new_pages) {
         const int64_t pages = round_up(nbytes, kHugePage) / kHugePage;
         return static_cast<int32_t>(std::clamp<int64_t>(pages, 1, std::min(num_threads(), kMostWorkersOfSlow)));
     }
-    if (nbytes < (is_to_device(copy.transfer) ? kAloneToDevice : kAloneToHost)) {
+    if (is_soon_done(copy.transfer)) {
         return 1;
     }
     const int64_t wanted = nbytes / kBytesOfWorker;

@@ -61,8 +61,17 @@ PackedOrder make_staged_order(const Transfer &transfer, const StagedPlan &plan) 
     return make_packed_order(transfer, plan.major, broadcast_is_packed);
 }
 
+bool is_soon_done(const Transfer &transfer) {
+    constexpr int64_t kToDevice = int64_t{1280} << 10;
+    constexpr int64_t kToHost = int64_t{640} << 10;
+    return transfer.nbytes < (is_to_device(transfer) ? kToDevice : kToHost);
+}
+
 int32_t worth_waking(const Transfer &transfer, const StagedPlan &plan, int32_t most) {
     constexpr double kWorthAThread = 32000;  // nanoseconds: waking a thread takes most of that
+    if (plan.adjacent_on_host && is_soon_done(transfer)) {
+        return 1;
+    }
     const int32_t gaining = !plan.adjacent_on_host   ? kMostWorkersOfStrided
                             : is_to_device(transfer) ? kMostWorkers
                                                      : kMostWorkersOfSlow;
