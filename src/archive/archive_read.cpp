@@ -13,6 +13,7 @@
 #include "copy/normalise.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
+#include "core/base/copy_contiguous.hpp"
 #include "core/base/first_failure.hpp"
 #include "core/base/rounding.hpp"
 #include "core/system/thread_count.hpp"
@@ -280,7 +281,7 @@ Status ArchiveReader::fetch_group(const Group &group, char *memory, int64_t offs
             const TransferConversion &conversion = *each.converted->elements;
             convert_adjacent(conversion, memory + (each.place - offset), from, each.nbytes / conversion.file_item);
         } else {
-            std::memcpy(memory + (each.place - offset), from, static_cast<size_t>(each.nbytes));
+            copy_contiguous(memory + (each.place - offset), from, each.nbytes);
         }
     }
     return VIA_OK;

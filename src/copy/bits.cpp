@@ -1,11 +1,11 @@
 #include "copy/bits.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "core/array/memory.hpp"
+#include "core/base/copy_contiguous.hpp"
 
 namespace via {
 namespace {
@@ -138,7 +138,7 @@ Status copy_whole_bytes(const cuda::Transfer &transfer, via_task *task, Plan *pl
 
 void copy_bits(char *dst, int64_t dst_bit, const char *src, int64_t src_bit, int64_t count) {
     if (((dst_bit | src_bit) & 7) == 0) {
-        std::memcpy(dst + byte_of(dst_bit), src + byte_of(src_bit), static_cast<size_t>(count / kByte));
+        copy_contiguous(dst + byte_of(dst_bit), src + byte_of(src_bit), count / kByte);
         dst_bit += count / kByte * kByte;
         src_bit += count / kByte * kByte;
         count %= kByte;

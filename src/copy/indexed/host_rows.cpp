@@ -9,6 +9,7 @@
 #include "copy/host/walk.hpp"
 #include "copy/plan/cache_sizes.hpp"
 #include "core/async/thread_pool.hpp"
+#include "core/base/copy_contiguous.hpp"
 
 namespace via {
 namespace {
@@ -199,7 +200,7 @@ void walk_packed(const IndexedRows &rows, int64_t offset, int64_t nbytes, const 
             src += index[i] * rows.axes[i].src_step;
         }
         const int64_t some = std::min(rows.run - within, nbytes);
-        copy(dst, src, static_cast<size_t>(some));
+        copy(dst, src, some);
         nbytes -= some;
         within = 0;
         int32_t level = 0;
@@ -232,15 +233,15 @@ Status copy_rows_in_pieces(const IndexedRows &rows, int64_t done_before, via_tas
 }
 
 void pack_rows(const IndexedRows &rows, int64_t offset, int64_t nbytes, char *packed) {
-    walk_packed(rows, offset, nbytes, [&](int64_t, int64_t src, size_t some) {
-        std::memcpy(packed, rows.src + src, some);
+    walk_packed(rows, offset, nbytes, [&](int64_t, int64_t src, int64_t some) {
+        copy_contiguous(packed, rows.src + src, some);
         packed += some;
     });
 }
 
 void unpack_rows(const IndexedRows &rows, int64_t offset, int64_t nbytes, const char *packed) {
-    walk_packed(rows, offset, nbytes, [&](int64_t dst, int64_t, size_t some) {
-        std::memcpy(rows.dst + dst, packed, some);
+    walk_packed(rows, offset, nbytes, [&](int64_t dst, int64_t, int64_t some) {
+        copy_contiguous(rows.dst + dst, packed, some);
         packed += some;
     });
 }
