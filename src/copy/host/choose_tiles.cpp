@@ -132,20 +132,13 @@ bool writes_lines(const Plan &plan, const Sides &sides) {
            plan.axes[0].extent * plan.run >= kLeastRowBytes && outer.extent * plan.run >= kLeastColumnBytes;
 }
 
-// Whether elements of src are passed through in the order of dst. No line is come back to, so that a scratch gains
-// nothing: they are put together where they belong.
-bool go_in_one_order(const Plan &plan) {
-    const auto by_src = [](const Axis &a, const Axis &b) { return std::abs(a.src_step) < std::abs(b.src_step); };
-    return plan.run < kRowBytes && plan.axes[0].src_step != 0 &&
-           std::is_sorted(plan.axes, plan.axes + plan.ndim, by_src);
-}
-
 bool wants_rows(const Plan &plan, const Sides &sides, bool streaming) {
     if (!sides.fills_rows || plan.run >= kLeastStreamedRun || (!streaming && writes_lines(plan, sides))) {
         return false;
     }
     if (streaming) {
-        return !moves_channels(plan, sides) && !go_in_one_order(plan);
+        const bool in_one_order = plan.run < kRowBytes && goes_in_one_order(plan.axes, plan.ndim);
+        return !moves_channels(plan, sides) && !in_one_order;
     }
     if (!sides.transposes || !is_simd_element(plan.run)) {
         return false;

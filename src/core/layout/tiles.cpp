@@ -116,6 +116,17 @@ void widen_tile(const TileProblem &problem, const TileTarget &target, Tile *tile
 
 }  // namespace
 
+bool goes_in_one_order(const Axis *axes, int32_t ndim) {
+    int64_t step = 1;
+    for (int32_t i = 0; i < ndim; ++i) {
+        if (std::abs(axes[i].src_step) < step) {
+            return false;
+        }
+        step = std::abs(axes[i].src_step);
+    }
+    return true;
+}
+
 void grow_tile(const TileProblem &problem, const TileTarget &target, Tile *out_tile) {
     int32_t of_dst[VIA_MAX_NDIM] = {};
     int32_t of_src[VIA_MAX_NDIM] = {};

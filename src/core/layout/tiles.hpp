@@ -56,6 +56,9 @@ struct TileTarget {
     TileFill fill = TileFill::None;
 };
 
+// Returns whether src is walked through in the order of dst. No run is come back to, so that tiles gain nothing.
+bool goes_in_one_order(const Axis *axes, int32_t ndim);
+
 // Grows a tile to the target, as far as the axes continue one another; dst comes first.
 void grow_tile(const TileProblem &problem, const TileTarget &target, Tile *out_tile);
 

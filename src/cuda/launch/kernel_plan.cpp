@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/layout/tiles.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/kernel_cost.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
@@ -142,6 +143,11 @@ static const char *route_name(KernelRoute route) {
     return "?";
 }
 
+// Returns whether a box may gain something. Across a link it stores whole requests, and may though the order is one.
+static bool may_box(const Shape &shape) {
+    return shape.far_side != FarSide::None || !goes_in_one_order(shape.axes, shape.ndim);
+}
+
 // Returns what no kernel can beat by much: it is not worth planning a box then.
 static double least_cost(const Shape &shape) {
     constexpr double kStart = 4;
@@ -190,7 +196,8 @@ void plan_kernel_of(const Shape &shape, KernelPlan *out_plan) {
         }
     }
     const double good = shape.far_side == FarSide::None ? 1.1 : 1.02;
-    if (KernelPlan box; out_plan->cost > good * least_cost(shape) && plan_box(shape, out_plan->cost, &box)) {
+    if (KernelPlan box;
+        may_box(shape) && out_plan->cost > good * least_cost(shape) && plan_box(shape, out_plan->cost, &box)) {
         *out_plan = box;
     }
 }
