@@ -119,6 +119,29 @@ time.sleep({pause})
 """)
 
 
+def test_a_daemon_thread_may_be_inside_a_release_in_python_as_the_interpreter_ends() -> None:
+    """CPython before 3.14 unwinds it when it asks for the GIL, out of the release and all that called it."""
+    run_python("""
+import ctypes, sys, threading, time, types
+import viaduct as via
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.5)  # without the GIL, in the middle of the end
+sys.modules["late"] = types.ModuleType("late")
+sys.modules["late"].held = Late()
+inside = threading.Event()
+values = (ctypes.c_float * 12)(*range(12))
+def release():
+    inside.set()
+    time.sleep(0.25)
+def work():
+    a = via.wrap(ctypes.addressof(values), 12, "float32", owner=values, release=release)
+    del a
+threading.Thread(target=work, daemon=True).start()
+inside.wait()
+""")
+
+
 def test_tasks_of_the_host_may_run_while_the_program_ends() -> None:
     run_python("""
 import viaduct as via

@@ -1,8 +1,6 @@
 // Releases the GIL for copies and waits.
 #pragma once
 
-#include <unistd.h>
-
 #include "support/python.hpp"
 
 namespace viapy {
@@ -10,17 +8,8 @@ namespace viapy {
 // Size from which a copy takes longer than releasing the GIL.
 inline constexpr int64_t kBytesWorthUnlocking = 64 * 1024;
 
-// Reacquires the GIL. At finalization, CPython before 3.14 unwinds the thread here, through destructors that need the
-// GIL. The thread stops instead, as in 3.14.
-inline void restore_thread(PyThreadState *state) {
-    try {
-        PyEval_RestoreThread(state);
-    } catch (...) {
-        for (;;) {
-            pause();
-        }
-    }
-}
+// Reacquires the GIL. At finalization, the thread stops here for good.
+void restore_thread(PyThreadState *state);
 
 // Calls work(), which returns a via_status, and releases the GIL for it if `unlock` is set.
 template <class Work>
