@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import viaduct as via
+from test_lifetime import run_python
 
 
 def copying(count: int = 64) -> via.Task:
@@ -70,6 +71,25 @@ def test_outside_of_a_loop_a_callback_of_a_task_that_has_ended_runs_at_once() ->
     heard: list[tuple[bool, int]] = []
     task.add_done_callback(lambda t: heard.append((t is task, threading.get_ident())))
     assert heard == [(True, threading.get_ident())]
+
+
+def test_a_small_copy_waits_for_a_task_without_the_gil() -> None:
+    """The task waits for a thread; every one is in a callback, which needs the GIL to end."""
+    output = run_python("""
+import time
+import viaduct as via
+a, b = via.ones(1 << 28, "uint8"), via.empty(1 << 28, "uint8")
+before = via.copy_submit(b, a)
+others = [via.empty(8, "uint8") for _ in range(64)]  # the most threads that there are for tasks
+for other in others:
+    via.copy_submit(other, b[:8]).add_done_callback(lambda task: time.sleep(0.2))
+last = via.empty(8, "uint8")
+via.copy_submit(last, other)
+small = via.empty(8, "uint8")
+via.copy(small, last)
+print(small.tolist())
+""")
+    assert output == "[1, 1, 1, 1, 1, 1, 1, 1]\n"
 
 
 def test_in_a_running_loop_callbacks_run_on_its_thread() -> None:

@@ -6,14 +6,18 @@
 
 namespace viapy {
 
-// Device memory may wait for a device, whose work may in turn wait for the GIL.
-bool worth_unlocking(via_array *array) {
-    return via_array_nbytes(array) >= kBytesWorthUnlocking || via_array_device_type(array) != VIA_DEVICE_CPU;
+namespace {
+
+// Work on a device, and a pending write, may in turn wait for the GIL.
+bool may_wait(via_array *array) {
+    return via_array_device_type(array) != VIA_DEVICE_CPU || via_array_is_ready(array) == 0;
 }
 
-bool worth_unlocking(via_array *dst, via_array *src) {
-    return worth_unlocking(dst) || via_array_device_type(src) != VIA_DEVICE_CPU;
-}
+}  // namespace
+
+bool worth_unlocking(via_array *array) { return via_array_nbytes(array) >= kBytesWorthUnlocking || may_wait(array); }
+
+bool worth_unlocking(via_array *dst, via_array *src) { return worth_unlocking(dst) || may_wait(src); }
 
 via_status copy_elements(via_array *dst, via_array *src, via_stream *stream) {
     return without_gil(worth_unlocking(dst, src),
