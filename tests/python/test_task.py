@@ -73,6 +73,45 @@ def test_outside_of_a_loop_a_callback_of_a_task_that_has_ended_runs_at_once() ->
     assert heard == [(True, threading.get_ident())]
 
 
+def test_a_callback_that_is_added_as_the_task_ends_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python code may run on other threads until it is added, here since asyncio is patched."""
+    called: list[str] = []
+    task = via.copy_submit(via.zeros(1 << 26, "uint8"), via.ones(1 << 26, "uint8"))
+    task.add_done_callback(lambda _: called.append("first"))
+
+    def ends_meanwhile() -> None:
+        while called == []:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(asyncio, "_get_running_loop", ends_meanwhile)
+    task.add_done_callback(lambda _: called.append("second"))
+    assert called == ["first", "second"]
+
+
+def test_a_child_of_fork_calls_callbacks_for_the_tasks_of_its_parent() -> None:
+    """Those that it adds itself, also where the parent had added some."""
+    output = run_python("""
+import asyncio, os, warnings
+import viaduct as via
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # since Python 3.12
+a, b = via.ones(1 << 28, "uint8"), via.empty(1 << 28, "uint8")
+task = [via.copy_submit(b, a) for _ in range(4)][-1]
+task.add_done_callback(lambda task: None)
+child = os.fork()
+if child == 0:
+    task.add_done_callback(lambda task: print("called", flush=True))
+    async def wait(): await task
+    try:
+        asyncio.run(asyncio.wait_for(wait(), 20))
+    except via.ForkedError:
+        print("refused", flush=True)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+task.wait()
+""")
+    assert output == "called\nrefused\n"
+
+
 def test_a_small_copy_waits_for_a_task_without_the_gil() -> None:
     """The task waits for a thread; every one is in a callback, which needs the GIL to end."""
     output = run_python("""

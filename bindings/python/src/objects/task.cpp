@@ -215,24 +215,27 @@ PyObject *add_done_callback(PyObject *self, PyObject *function) {
     if (!PyCallable_Check(function)) {
         return raise_type("Task.add_done_callback", "function", function, "a function of one argument, the task");
     }
+    Ref loop = running_loop();
+    Ref entry(PyTuple_Pack(2, function, loop.get()));
+    Ref list(PyList_New(0));
+    if (!entry || !list) {
+        return nullptr;
+    }
+    // From here on no Python code runs on another thread, which might end the task.
     int32_t ended = 0;
     via_status status = via_task_poll(task_in(self), &ended);
     if (status != VIA_OK) {
         return raise_status(status);
     }
-    Ref loop = running_loop();
-    Ref entry(PyTuple_Pack(2, function, loop.get()));
-    PyObject *&callbacks = attached_to(self);
-    if (!entry) {
-        return nullptr;
-    }
-    if (callbacks == nullptr && ended != 0) {
+    // Callbacks that were added before may still be due; in a forked child they never are.
+    if (ended != 0) {
         call_one(self, entry.get());
         return none();
     }
+    PyObject *&callbacks = attached_to(self);
     bool first = callbacks == nullptr;
-    callbacks = first ? PyList_New(0) : callbacks;
-    if (callbacks == nullptr || PyList_Append(callbacks, entry.get()) != 0) {
+    callbacks = first ? list.release() : callbacks;
+    if (PyList_Append(callbacks, entry.get()) != 0) {
         return nullptr;
     }
     if (first && !ask_to_be_called(self)) {
