@@ -43,6 +43,25 @@ values = (ctypes.c_float * 12)(*range(12))
     assert output == "11.0 12\nreleased late\n0\n" * 2
 
 
+def test_exit_handlers_that_run_after_its_own_may_wait_for_callbacks() -> None:
+    """No thread calls back any more then."""
+    output = run_python("""
+import atexit
+def late():
+    a, b = via.ones(1 << 26, "uint8"), via.empty(1 << 26, "uint8")
+    called = threading.Event()
+    via.copy_submit(b, a).add_done_callback(lambda task: called.set())
+    print(called.wait(20))
+    async def wait(): await via.copy_submit(a, b)
+    asyncio.run(asyncio.wait_for(wait(), 20))
+    print("awaited")
+atexit.register(late)
+import asyncio, threading
+import viaduct as via
+""")
+    assert output == "True\nawaited\n"
+
+
 def test_a_release_that_raises_as_the_program_ends_is_reported_on_standard_error() -> None:
     output = run_python("""
 import ctypes, functools

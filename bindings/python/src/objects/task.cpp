@@ -211,6 +211,13 @@ bool ask_to_be_called(PyObject *self) {
     return false;
 }
 
+// Exit handlers that were registered before the package's own run when no thread calls back any more. They wait here
+// for the end of the task.
+bool wait_if_nobody_calls(PyObject *self) {
+    int32_t ended = 0;
+    return !drops_callbacks() || is_inside_callback() || poll_until_done(kPollTpoll, task_in(self), kForever, &ended);
+}
+
 PyObject *add_done_callback(PyObject *self, PyObject *function) {
     if (!PyCallable_Check(function)) {
         return raise_type("Task.add_done_callback", "function", function, "a function of one argument, the task");
@@ -218,7 +225,7 @@ PyObject *add_done_callback(PyObject *self, PyObject *function) {
     Ref loop = running_loop();
     Ref entry(PyTuple_Pack(2, function, loop.get()));
     Ref list(PyList_New(0));
-    if (!entry || !list) {
+    if (!entry || !list || !wait_if_nobody_calls(self)) {
         return nullptr;
     }
     // From here on no Python code runs on another thread, which might end the task.

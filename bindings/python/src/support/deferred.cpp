@@ -207,6 +207,8 @@ void run_with_gil(Deferred *work) {
     }
 }
 
+bool drops_callbacks() { return g_closed.load(); }
+
 // The work may run Python code that calls this again, which then continues with the list.
 void drain() {
     if (g_waiting.load(std::memory_order_relaxed) != nullptr) {

@@ -19,6 +19,9 @@ void run_or_defer(Deferred *work);
 // for. Drops it once the interpreter is finalizing; finalization waits for running work.
 void run_with_gil(Deferred *work);
 
+// Returns whether run_with_gil drops its work by now.
+bool drops_callbacks();
+
 // Runs work that other threads deferred. Cheap if there is none.
 void drain();
 
