@@ -1531,7 +1531,9 @@ VIA_CHECKED via_status via_load(const char *path, via_memory *memory, const via_
  * may have them. Tensors are numbered from 0: those of a file in the order of their bytes, and files in the order of
  * their names. The content of a file says its format:
  * - safetensors;
- * - .npz, with stored entries only; names are those of the entries without ".npy", and checksums are not compared;
+ * - .npz, with stored entries only; names are those of the entries without ".npy", and checksums are not compared.
+ *   Entries whose elements have no dtype (objects, texts, times) are listed, but not read. Calls with their number, and
+ *   reads of an archive that has them, return VIA_ERROR_DTYPE: select the others;
  * - GGUF 2 and 3, little-endian; shapes are row-major (the innermost extent last), quantised blocks are VIA_UINT8 with
  *   their bytes as the last extent, and metadata are texts: numbers in decimal, arrays as JSON.
  *
@@ -1578,8 +1580,8 @@ VIA_API const char *via_archive_name(via_archive *archive, int64_t number);
 
 /**
  * Returns the name of a tensor's type in its format, such as "BF16", or "Q4_K" for GGUF's quantised blocks, which are
- * arrays of VIA_UINT8. Of an entry of a .npz file it is the name of the dtype. Borrowed from the archive; NULL if the
- * number is out of range.
+ * arrays of VIA_UINT8. Of an entry of a .npz file it is the name of the dtype; empty if it has none. Borrowed from the
+ * archive; NULL if the number is out of range.
  */
 VIA_API const char *via_archive_type_name(via_archive *archive, int64_t number);
 

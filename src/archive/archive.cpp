@@ -272,12 +272,31 @@ const ArchiveTensor *tensor_at(via_archive *archive, int64_t number) {
     return is_there ? &archive->tensors[static_cast<size_t>(number)] : nullptr;
 }
 
+namespace {
+
+Status check_readable(via_archive *archive, const ArchiveTensor &tensor) {
+    if (tensor.refusal == nullptr) {
+        return VIA_OK;
+    }
+    const Status status = fail(tensor.refusal->status, "%s", tensor.refusal->text.c_str());
+    return name_file(archive->files[static_cast<size_t>(tensor.file)].file, name_tensor(*tensor.name, status));
+}
+
+}  // namespace
+
 Status require_tensor(via_archive *archive, int64_t number, const ArchiveTensor **out_tensor) {
     *out_tensor = tensor_at(archive, number);
     return *out_tensor != nullptr
-               ? VIA_OK
+               ? check_readable(archive, **out_tensor)
                : fail(VIA_ERROR_INDEX, "number is %lld; expected 0 to %lld, a tensor of the archive",
                       as_printed(number), as_printed(static_cast<int64_t>(archive->tensors.size()) - 1));
+}
+
+Status require_all(via_archive *archive) {
+    for (const ArchiveTensor &tensor : archive->tensors) {
+        VIA_TRY(check_readable(archive, tensor));
+    }
+    return VIA_OK;
 }
 
 namespace {

@@ -58,6 +58,12 @@ struct TensorConversion {
     via_convert_options options;
 };
 
+// Why a tensor is listed, yet not read.
+struct TensorRefusal {
+    Status status;
+    std::string text;
+};
+
 struct ArchiveTensor {
     int32_t array_dtype() const { return conversion != nullptr ? conversion->dtype : dtype; }
     bool is_converted() const { return elements != nullptr; }
@@ -80,6 +86,7 @@ struct ArchiveTensor {
     std::shared_ptr<const TensorConversion> conversion;  // to another dtype
     std::shared_ptr<const TransferConversion> elements;  // what is done for both; nullptr: nothing
     int64_t block_bytes = 1;                             // of quantised blocks, which fill the last axis
+    std::shared_ptr<const TensorRefusal> refusal;        // nullptr: none; otherwise dtype, shape and bytes are unknown
     // Of a slice: the tensor that it is of, and its rows if they are not adjacent.
     std::vector<int64_t> whole_shape;
     std::vector<int64_t> starts;
@@ -125,8 +132,11 @@ VIA_NODISCARD Status find_tensor(via_archive *archive, const char *name, int64_t
 
 // Returns nullptr for a number out of range.
 const ArchiveTensor *tensor_at(via_archive *archive, int64_t number);
-// Does the same. Errors: VIA_ERROR_INDEX.
+// Does the same. Errors: VIA_ERROR_INDEX; the refusal of the tensor.
 VIA_NODISCARD Status require_tensor(via_archive *archive, int64_t number, const ArchiveTensor **out_tensor);
+
+// Returns the first refusal of a tensor.
+VIA_NODISCARD Status require_all(via_archive *archive);
 
 // Makes the window of a tensor in its file.
 VIA_NODISCARD Status open_tensor(via_archive *archive, int64_t number, via_file **out_file);

@@ -409,6 +409,7 @@ Status ArchiveReader::run(via_task *task, Fence **out_fence) {
 }
 
 Status check_read(via_archive *archive, via_array *buffer) {
+    VIA_TRY(require_all(archive));
     VIA_TRY(check_buffer(archive, buffer));
     VIA_TRY(check_writable(buffer));
     return is_plain(buffer) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
@@ -444,6 +445,7 @@ Status submit_archive(via_archive *archive, via_array *buffer, via_stream *strea
 
 Status load_archive(via_archive *archive, via_memory *memory, via_stream *stream, via_array **out_buffer) {
     UniqueArray buffer;
+    VIA_TRY(require_all(archive));
     const int64_t nbytes = settle_places(archive);
     VIA_TRY(make_empty(memory, VIA_UINT8, 1, &nbytes, 0, stream, buffer.out()));
     VIA_TRY(read_archive(archive, buffer.get(), stream));

@@ -323,10 +323,20 @@ Status read_header(OpenFile *open, const ZipEntry &entry, NpyHeader *out_header)
     return VIA_OK;
 }
 
+// Lists elements without a dtype, such as Python objects, since other entries may be numbers.
+Status refuse_later(Status status, const ZipEntry &entry, ArchiveTensor *tensor) {
+    tensor->refusal = std::make_shared<const TensorRefusal>(TensorRefusal{status, last_error_text()});
+    tensor->type_name = std::make_shared<const std::string>();
+    tensor->offset = entry.offset;
+    return VIA_OK;
+}
+
 Status read_tensor(OpenFile *open, const ZipEntry &entry, ArchiveTensor *tensor) {
     NpyHeader header{};
     VIA_TRY(check_stored(entry));
-    VIA_TRY(read_header(open, entry, &header));
+    if (const Status status = read_header(open, entry, &header); status != VIA_OK) {
+        return status == VIA_ERROR_DTYPE ? refuse_later(status, entry, tensor) : status;
+    }
     tensor->dtype = header.dtype;
     tensor->type_name = std::make_shared<const std::string>(DtypeName(header.dtype).text);
     tensor->swaps = header.swapped;

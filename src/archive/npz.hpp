@@ -9,9 +9,9 @@ namespace via {
 
 bool is_npz(std::string_view start);
 
-// Reads the tensors, whose names are those of the entries without .npy. Errors: those of .npy
-// headers; VIA_ERROR_FORMAT, VIA_ERROR_IO; VIA_ERROR_UNSUPPORTED for a part of several files, compressed entries and
-// encrypted ones.
+// Reads the tensors, whose names are those of the entries without .npy. Those of elements without a dtype have a
+// refusal. Errors: others of .npy headers; VIA_ERROR_FORMAT, VIA_ERROR_IO; VIA_ERROR_UNSUPPORTED for a part of several
+// files, compressed entries and encrypted ones.
 VIA_NODISCARD Status read_npz(OpenFile *open, TensorList *out_list);
 
 }  // namespace via

@@ -19,16 +19,17 @@ struct EntrySpan {
 
 class TensorList {
 public:
-    // Adds a tensor of whose bytes nbytes are in the file, once fill(tensor) has read the rest of its header. Refuses a
-    // name that occurs twice, contains NUL, or is no UTF-8, before that. Errors, with the name: VIA_ERROR_FORMAT, also
-    // if dtype times shape differ; VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW; those of fill.
+    // Adds a tensor of whose bytes nbytes are in the file, once fill(tensor) has read the rest of its header, or has
+    // stored why it is refused. Refuses a name that occurs twice, contains NUL, or is no UTF-8, before that. Errors,
+    // with the name: VIA_ERROR_FORMAT, also if dtype times shape differ; VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW; those of
+    // fill.
     template <class Fill>
     VIA_NODISCARD Status add(std::string_view name, const Fill &fill) {
         ArchiveTensor tensor;
         tensor.name = std::make_shared<const std::string>(name);
         VIA_TRY(add_name(*tensor.name));
         VIA_TRY(name_tensor(*tensor.name, fill(&tensor)));
-        VIA_TRY(name_tensor(*tensor.name, check_bytes(tensor)));
+        VIA_TRY(tensor.refusal != nullptr ? VIA_OK : name_tensor(*tensor.name, check_bytes(tensor)));
         tensors_.push_back(std::move(tensor));
         return VIA_OK;
     }

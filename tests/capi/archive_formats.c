@@ -218,6 +218,38 @@ static void wrong_entries_are_refused_by_name(void **state) {
     assert_null(archive);
 }
 
+static void an_entry_of_objects_is_refused_alone(void **state) {
+    (void)state;
+    archive_bytes content;
+    via_archive *archive = NULL;
+    via_archive *selection = NULL;
+    via_file *window = NULL;
+    via_array *buffer = NULL;
+    make_npz(&content, "odd.npy", 0, 5);
+    *(char *)memchr(content.bytes, 'u', content.length) = 'O'; /* descr: '|O1' */
+    ok(via_archive_open(put("objects", &content), NULL, &archive));
+    make_npz(&content, "a.npy", 0, 5);
+    ok(via_archive_add(archive, put("numbers", &content)));
+    assert_int_equal(via_archive_size(archive), 2);
+    assert_string_equal(via_archive_name(archive, 0), "odd");
+    assert_string_equal(via_archive_type_name(archive, 0), "");
+    const char *words = "objects: tensor 'odd'|Python objects, pickled";
+    refused(VIA_ERROR_DTYPE, words, via_archive_file(archive, 0, &window));
+    refused(VIA_ERROR_DTYPE, words, via_archive_load(archive, NULL, NULL, &buffer));
+    refused(VIA_ERROR_DTYPE, words, via_archive_slice(archive, 0, 0, 0, 1));
+    refused(VIA_ERROR_DTYPE, words, via_archive_convert(archive, 0, VIA_FLOAT32, NULL));
+    refused(VIA_ERROR_DTYPE, words, via_archive_select(archive, 2, (const int64_t[]){1, 0}, &selection));
+    assert_null(selection);
+    ok(via_empty(NULL, VIA_UINT8, 1, SHAPE(via_archive_nbytes(archive)), NULL, &buffer));
+    refused(VIA_ERROR_DTYPE, words, via_archive_read(archive, buffer, NULL));
+    via_array_release(buffer);
+    ok(via_archive_convert(archive, -1, VIA_FLOAT32, NULL));
+    ok(via_archive_select(archive, 1, (const int64_t[]){1}, &selection));
+    expect_tensor(selection, "a", "uint8", VIA_UINT8, 1, SHAPE(5));
+    via_archive_release(selection);
+    via_archive_release(archive);
+}
+
 static void files_of_several_formats_are_one_archive(void **state) {
     (void)state;
     archive_bytes content;
@@ -252,7 +284,7 @@ int main(void) {
         TEST(quantised_blocks_are_bytes_and_named),      TEST(entries_that_share_a_large_header_are_refused_soon),
         TEST(sizes_near_the_end_of_numbers_are_refused), TEST(an_npy_file_is_no_archive),
         TEST(files_cut_short_anywhere_are_refused),      TEST(wrong_entries_are_refused_by_name),
-        TEST(files_of_several_formats_are_one_archive),
+        TEST(an_entry_of_objects_is_refused_alone),      TEST(files_of_several_formats_are_one_archive),
     };
     return run_file_tests(tests);
 }
