@@ -28,6 +28,8 @@ constexpr struct NamedDtype {
     {"F8_E5M2", VIA_FLOAT8_E5M2},
     {"F8_E4M3", VIA_FLOAT8_E4M3FN},
     {"F8_E8M0", VIA_FLOAT8_E8M0FNU},
+    {"F8_E4M3FNUZ", VIA_FLOAT8_E4M3FNUZ},
+    {"F8_E5M2FNUZ", VIA_FLOAT8_E5M2FNUZ},
     {"I16", VIA_INT16},
     {"U16", VIA_UINT16},
     {"F16", VIA_FLOAT16},

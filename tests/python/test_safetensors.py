@@ -63,6 +63,22 @@ def test_tensors_of_every_type_have_the_size_that_the_format_gives_them(tmp_path
         assert array.shape == (3,) and array.nbytes == 3 * size
 
 
+def test_tensors_of_every_float8_of_the_format_are_read_and_saved(tmp_path: Path) -> None:
+    for name, dtype in {
+        "F8_E4M3": "float8_e4m3fn",
+        "F8_E4M3FNUZ": "float8_e4m3fnuz",
+        "F8_E5M2": "float8_e5m2",
+        "F8_E5M2FNUZ": "float8_e5m2fnuz",
+        "F8_E8M0": "float8_e8m0fnu",
+    }.items():
+        array = via.load(put(tmp_path / name, {"x": entry(name, [3], 0, 3)}, b"\1\2\3"))["x"]
+        assert array.dtype_name == dtype
+        via.save(tmp_path / "again", {"x": array})
+        again = via.Archive(tmp_path / "again")
+        assert again.type_name("x") == name
+        assert np.array_equal(again["x"].read().view("uint8").numpy(), [1, 2, 3])
+
+
 def test_names_written_as_escapes_are_text_of_any_length(tmp_path: Path) -> None:
     names = ["A", "\u00e9", "\u20ac", "\uffff", "\U0001f600"]
     header = json.dumps({name: entry("U8", [1], i, i + 1) for i, name in enumerate(names)})
