@@ -503,6 +503,19 @@ def test_what_no_window_is_is_refused(numbers: Path) -> None:
         window.read()
 
 
+@pytest.mark.parametrize("left", [0, 50, 128, 200_000])
+def test_a_file_that_was_cut_short_is_described_and_says_so_when_it_is_read(numbers: Path, left: int) -> None:
+    with via.open(numbers) as file:
+        window = file[900:, 10:20]
+        os.truncate(numbers, left)
+        assert file.nbytes == left and file.shape == (1000, 60) and "float32" in repr(file)
+        assert window.shape == (100, 10) and "window" in repr(window)
+        for read in (file.read, file.array, window.read, window.array):
+            with pytest.raises(via.FileError, match="which it had before") as caught:
+                read()
+            assert caught.value.errno == errno.ENODATA
+
+
 def test_the_columns_of_a_file_are_mapped_block_by_block(numbers: Path) -> None:
     values = np.load(numbers)
     with via.open(numbers) as file:

@@ -118,12 +118,10 @@ def _content(
         shape = given.shape if given.shape is not None else (-1,)
     elif shape is None:
         shape = info["shape"]
-    left = info["nbytes"] - info["byte_offset"] - offset
-    if left < 0:
-        raise raw.InvalidArgumentError(
-            f"File: offset is {offset}; expected at most {left + offset}, the bytes there are"
-        )
-    return number, _fit(_shape_of(shape), number, left), info
+    present = max(info["nbytes"] - info["byte_offset"], 0)  # a file that was cut short may end before its elements
+    if offset > present:
+        raise raw.InvalidArgumentError(f"File: offset is {offset}; expected at most {present}, the bytes there are")
+    return number, _fit(_shape_of(shape), number, present - offset), info
 
 
 def _fit(shape: tuple[int, ...], dtype: int, nbytes: int) -> tuple[int, ...]:
