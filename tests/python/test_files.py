@@ -503,6 +503,25 @@ def test_what_no_window_is_is_refused(numbers: Path) -> None:
         window.read()
 
 
+def test_a_closed_file_says_that_it_is_closed(numbers: Path) -> None:
+    values = np.zeros((1000, 60), np.float32)
+    file = via.open(numbers, "r+")
+    window = file[:10]
+    file.close()
+    window.close()
+    for call in (
+        lambda: file.read(values),
+        lambda: file.write(values),
+        lambda: file.read_submit(values),
+        lambda: file.write_submit(values),
+        lambda: window.read(values[:10]),
+        lambda: file.read(),
+        lambda: file.shape,
+    ):
+        with pytest.raises(via.InvalidArgumentError, match="the file is closed; expected an open file"):
+            call()
+
+
 @pytest.mark.parametrize("left", [0, 50, 128, 200_000])
 def test_a_file_that_was_cut_short_is_described_and_says_so_when_it_is_read(numbers: Path, left: int) -> None:
     with via.open(numbers) as file:
