@@ -143,6 +143,13 @@ def test_a_type_that_takes_no_arrays_is_refused(tmp_path: Path) -> None:
         via.load(path, to=int)
 
 
+def test_one_str_is_no_list_of_names(tmp_path: Path) -> None:
+    via.save(tmp_path / "a.safetensors", {"a": np.zeros(3), "b": np.zeros(3)})
+    for names in ("a", "ab", "weight"):
+        with pytest.raises(via.DTypeError, match=f"load: names is the str '{names}'; expected a list of names"):
+            via.load(tmp_path / "a.safetensors", names=names)
+
+
 def test_bad_input_is_one_error_with_names(tmp_path: Path) -> None:
     path = put(tmp_path / "m.safetensors", {"w": np.zeros(4, np.uint8)})
     archive = via.Archive(path)

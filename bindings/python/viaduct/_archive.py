@@ -92,6 +92,8 @@ class Archive(Mapping[str, raw.File]):
         With `to`, converts each as Array.to does: `to=torch.Tensor`. With `dtype`, converts tensors of floats to it on
         the way; others stay as they are.
         """
+        if isinstance(names, str):
+            raise raw.DTypeError(f"load: names is the str {names!r}; expected a list of names")
         wanted = list(self) if names is None else list(names)
         chosen = raw.via_archive_select(self._handle, [raw.via_archive_find(self._handle, name) for name in wanted])
         if dtype is not None:
