@@ -503,6 +503,19 @@ def test_what_no_window_is_is_refused(numbers: Path) -> None:
         window.read()
 
 
+def test_an_npy_file_opens_as_what_its_header_says(numbers: Path) -> None:
+    for given in ({}, {"dtype": "float32"}, {"shape": (1000, 60)}, {"dtype": np.float32, "shape": [1000, 60]}):
+        assert via.open(numbers, **given).shape == (1000, 60)
+    before = via.stats()
+    for given in ({"dtype": "int32"}, {"shape": (60, 1000)}, {"dtype": ">f4"}, {"dtype": "int8", "as_bytes": True}):
+        with pytest.raises(
+            (via.InvalidArgumentError, via.DTypeError), match="expected float32 and .1000, 60.|byte order"
+        ):
+            via.open(numbers, **given)
+    assert via.stats() == before
+    assert via.open(numbers, dtype="int8", format="raw").shape == (240_128,)
+
+
 def test_a_closed_file_says_that_it_is_closed(numbers: Path) -> None:
     values = np.zeros((1000, 60), np.float32)
     file = via.open(numbers, "r+")

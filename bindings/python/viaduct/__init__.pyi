@@ -727,6 +727,7 @@ def open(
 
     Has the modes of numpy.memmap. "r" reads; "r+" reads and writes; "c" maps arrays whose writes never reach the file;
     "w" creates the file, with the given dtype and shape. A raw file holds bytes unless dtype and shape are given.
+    Those given for a .npy file have to be its header's.
     `durable` writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto"
     bypasses the system's cache for uncached data. "use" always goes through it. "avoid" leaves no more in it than there
     was.

@@ -59,6 +59,7 @@ def open(
 
     Has the modes of numpy.memmap. "r" reads; "r+" reads and writes; "c" maps arrays whose writes never reach the file;
     "w" creates the file, with the given dtype and shape. A raw file holds bytes unless dtype and shape are given.
+    Those given for a .npy file have to be its header's.
     `durable` writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto"
     bypasses the system's cache for uncached data. "use" always goes through it. "avoid" leaves no more in it than there
     was.
@@ -84,7 +85,19 @@ def open(
     name = os.fspath(path)
     file = _create(name, given, options) if mode == "w" else raw.via_file_open(name, options)
     file._set_given(given)
+    _check_given(given, _info(file))
     return file
+
+
+def _check_given(given: _Given, info: dict[str, Any]) -> None:
+    """Refuses a dtype or a shape that is not that of the .npy file."""
+    if not _is_npy(info):
+        return
+    if given.dtype not in (None, info["dtype"]) or given.shape not in (None, info["shape"]):
+        name = raw.via_dtype_name(info["dtype"])
+        raise raw.InvalidArgumentError(
+            f"open: dtype or shape is not that of the .npy file; expected {name} and {info['shape']}, or format='raw'"
+        )
 
 
 def _create(path: str | bytes, given: _Given, options: dict[str, int]) -> raw.File:
