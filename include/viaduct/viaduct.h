@@ -1421,8 +1421,8 @@ VIA_CHECKED via_status via_file_window(via_file *file, int64_t byte_offset, int3
  * dtype, others in the file's. `options` may be NULL, and has been read on return; scale_axis is one of the file's.
  * byte_order is that of the file's elements, for windows of raw files: the header of a .npy file states it. A file that
  * converts already is converted again from its own elements; their byte order stays. The caller owns the result, which
- * holds the file. It has no windows or mappings. A transfer of a device needs the library's kernels, unless its
- * elements are adjacent.
+ * holds the file. It has no mappings, and windows only if it changes nothing but the byte order. A transfer of a device
+ * needs the library's kernels, unless its elements are adjacent.
  *
  * Checks reads now, and writes too if the mode allows them: at least one of them must be possible. The other fails when
  * it is called, before anything is touched.

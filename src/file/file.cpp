@@ -158,8 +158,12 @@ void release_file(via_file *file) {
 Status check_converts_nothing(via_file *file, const char *what) {
     return file->conversion == nullptr
                ? VIA_OK
-               : fail(VIA_ERROR_UNSUPPORTED, "the file converts %s to %s; expected one that does not for %s",
-                      DtypeName(file->layout->dtype).text, DtypeName(file->conversion->dtype).text, what);
+               : fail(VIA_ERROR_UNSUPPORTED, "the file converts %s to %s%s; expected one that does not for %s",
+                      DtypeName(file->layout->dtype).text, DtypeName(file->conversion->dtype).text,
+                      file->conversion->dtype == file->layout->dtype && file->conversion->swaps
+                          ? " of this machine's byte order"
+                          : "",
+                      what);
 }
 
 Status describe_file(via_file *file, via_file_properties *out_properties) {

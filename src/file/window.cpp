@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/array/view.hpp"
+#include "file/file_conversion.hpp"
 
 namespace via {
 namespace {
@@ -155,18 +156,27 @@ Status check_order(via_file *file, int32_t dtype) {
                       DtypeName(dtype).text, DtypeName(file->header.dtype).text);
 }
 
+bool only_swaps(via_file *file) {
+    const FileConversion *conversion = file->conversion;
+    return conversion != nullptr && conversion->dtype == file->layout->dtype && !is_affine(conversion->options);
+}
+
 }  // namespace
 
 Status make_window(via_file *file, int64_t byte_offset, const FileContent &content, const WindowSlice &slice,
                    via_file **out_window) {
     UniqueArray all;
     UniqueArray layout;
-    VIA_TRY(check_converts_nothing(file, "a window"));
+    const bool swaps = only_swaps(file);
+    VIA_TRY(swaps ? VIA_OK : check_converts_nothing(file, "a window"));
     VIA_TRY(find_layout(file, byte_offset, content, all.out()));
     VIA_TRY(check_order(file->root(), all.get()->dtype));
     VIA_TRY(check_bytes(all.get()));
     VIA_TRY(slice_view(all.get(), slice.starts, slice.counts, slice.steps, layout.out()));
-    return make_handle(file->root(), layout.get(), out_window);
+    auto conversion = swaps ? std::make_unique<FileConversion>(*file->conversion) : nullptr;
+    VIA_TRY(make_handle(file->root(), layout.get(), out_window));
+    (*out_window)->conversion = conversion.release();
+    return VIA_OK;
 }
 
 Status copy_window(via_file *window, via_file **out_window) {

@@ -94,6 +94,28 @@ def test_an_array_keeps_the_order_that_its_file_has(tmp_path: Path) -> None:
     assert found["large"].numpy().flags.c_contiguous
 
 
+def test_entries_in_another_byte_order_have_windows(tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    arrays = {
+        "rows": draw.integers(-99, 99, (30, 40)).astype(">i2"),
+        "columns": np.asfortranarray(draw.random((30, 40)).astype(">f8")),
+        "complex": (draw.random((30, 40)) + 1j).astype(">c16"),
+    }
+    np.savez(tmp_path / "a.npz", **arrays)
+    archive = via.Archive(tmp_path / "a.npz")
+    for name, array in arrays.items():
+        window = archive[name][3:27:2, ::-3]
+        assert window.dtype == array.dtype.newbyteorder("=")
+        assert np.array_equal(window.read().numpy(), array[3:27:2, ::-3])
+        assert np.array_equal(window[:, 4].read().numpy(), array[3:27:2, ::-3][:, 4])
+        blocks = [np.array(block.array) for block in via.stream_blocks(archive[name], 7)]
+        assert np.array_equal(np.concatenate(blocks), array)
+    halves = archive["columns"][2:5].astype("float16")
+    assert np.array_equal(halves.read().numpy(), arrays["columns"][2:5].astype("f2"))
+    with pytest.raises(via.UnsupportedError, match="converts int16 to int16 of this machine's byte order; .*a mapping"):
+        archive["rows"][1:].array()
+
+
 def test_parts_of_npz_arrays_of_either_order_are_read_alone(tmp_path: Path) -> None:
     arrays = numpy_arrays()
     np.savez(tmp_path / "a.npz", **arrays)

@@ -134,6 +134,20 @@ def test_numbers_of_one_dtype_are_scaled_in_both_directions(tmp_path, dtype):
     assert np.array_equal(np.load(path), np.full((3, 4), 11)) and np.load(path).dtype == np.dtype(dtype)
 
 
+def test_parts_of_a_file_whose_numbers_are_swapped_alone_are_read_and_written(tmp_path):
+    path = tmp_path / "raw"
+    values = np.arange(20, dtype=">i4").reshape(4, 5)
+    path.write_bytes(values.tobytes())
+    with via.open(path, "r+", dtype="i4", shape=(4, 5)) as file:
+        part = file.astype("i4", byteorder=">")[1:3, ::2]
+        assert np.array_equal(np.asarray(part.read()), values[1:3, ::2])
+        part.write(np.full((2, 3), -7, "i4"))
+    with via.open(path, dtype="f4") as file, pytest.raises(via.UnsupportedError, match="for a window"):
+        file.astype("f4", byteorder=">", scale=2)[0]
+    values[1:3, ::2] = -7
+    assert path.read_bytes() == values.tobytes()
+
+
 def test_a_file_that_converts_says_so(tmp_path):
     path = save(tmp_path / "numbers.npy", np.arange(6, dtype=">f8").reshape(2, 3))
     with via.open(path) as file:
