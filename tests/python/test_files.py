@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import viaduct as via
 from tensors import Producer
+from viaduct import raw
 from viaduct.conformance._abi import SUBBYTE_PADDED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -531,8 +532,9 @@ def test_a_closed_file_says_that_it_is_closed(numbers: Path) -> None:
         lambda: file.read(),
         lambda: file.shape,
     ):
-        with pytest.raises(via.InvalidArgumentError, match="the file is closed; expected an open file"):
+        with pytest.raises(via.InvalidArgumentError, match="the file is closed; expected an open file") as reported:
             call()
+        assert reported.value.status == raw.VIA_ERROR_INVALID_ARGUMENT
 
 
 @pytest.mark.parametrize("left", [0, 50, 128, 200_000])

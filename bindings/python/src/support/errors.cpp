@@ -169,7 +169,9 @@ bool add_exceptions(PyObject *module) {
     }
     for (const Kind &kind : kKinds) {
         Ref bases(PyTuple_Pack(2, g_base, *kind.builtin));
-        if (!bases || !add_class(module, kind.name, kind.doc, bases.get(), &g_classes[kind.status])) {
+        PyObject *&made = g_classes[kind.status];
+        if (!bases || !add_class(module, kind.name, kind.doc, bases.get(), &made) ||
+            !set_number(made, "status", kind.status)) {
             return false;
         }
     }
