@@ -70,14 +70,16 @@ inline void move_vectors(char *dst, const char *src, int64_t nbytes) {
     }
 }
 
-template <int64_t Count>
+// Loads all vectors before it stores the first: a load waits for a store just before it to the same place of another
+// page (core/base/copy_contiguous.cpp).
+template <int64_t Count, auto Store = store<Vector<char>>>
 inline void move_constant(char *dst, const char *src) {
     Vector<char> values[Count];
     for (int64_t i = 0; i < Count; ++i) {
         values[i] = load<Vector<char>>(src + i * kVector);
     }
     for (int64_t i = 0; i < Count; ++i) {
-        store(dst + i * kVector, values[i]);
+        Store(dst + i * kVector, values[i]);
     }
 }
 
@@ -164,29 +166,16 @@ inline void store_streaming(char *address, Vector<char> value) {
 #endif
 }
 
-// Loads all vectors before it stores the first: a load waits for a store just before it to the same place of another
-// page (core/base/copy_contiguous.cpp).
-template <int64_t Count>
-inline void stream_vectors(char *dst, const char *src) {
-    Vector<char> values[Count];
-    for (int64_t i = 0; i < Count; ++i) {
-        values[i] = load<Vector<char>>(src + i * kVector);
-    }
-    for (int64_t i = 0; i < Count; ++i) {
-        store_streaming(dst + i * kVector, values[i]);
-    }
-}
-
 // Whole lines are streamed, the parts of lines at both ends stored.
 inline void stream_run(char *dst, const char *src, int64_t nbytes) {
     const int64_t head = least(static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) % kLine), nbytes);
     move_vectors(dst, src, head);
     int64_t at = head;
     for (; at + 4 * kVector <= nbytes; at += 4 * kVector) {
-        stream_vectors<4>(dst + at, src + at);
+        move_constant<4, store_streaming>(dst + at, src + at);
     }
     for (; at + kLine <= nbytes; at += kLine) {
-        stream_vectors<kLine / kVector>(dst + at, src + at);
+        move_constant<kLine / kVector, store_streaming>(dst + at, src + at);
     }
     move_vectors(dst + at, src + at, nbytes - at);
 }
