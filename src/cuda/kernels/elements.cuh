@@ -43,8 +43,8 @@ struct Elements {
     struct Shared {};
     static constexpr uint32_t kThreads = 256;
     static constexpr uint32_t kLeastBlocks = 0;
-    static constexpr uint32_t kAtOnce = kBytes == 16 ? 2 : 4;              // loaded before the first is stored
-    static constexpr uint32_t kMostEach = kBytes <= 2 ? 16 : 32 / kBytes;  // at most a sector of src
+    static constexpr uint32_t kAtOnce = kBytes == 16 ? 2 : kBytes <= 2 ? 8 : 4;  // loaded before the first is stored
+    static constexpr uint32_t kMostEach = kBytes <= 2 ? 16 : 32 / kBytes;        // at most a sector of src
 
     // Where a thread begins, and how many elements it has.
     struct Place {
@@ -94,26 +94,35 @@ struct Elements {
         return place;
     }
 
-    // Issues all loads of a turn before the first is used.
+    // Copies a turn's elements, and issues all loads before the first is used. kFull: there are as many.
+    template <bool kFull>
+    VIA_DEVICE static void copy_turn(const Params &params, uint32_t count, Place *place) {
+        Element values[kAtOnce] = {};
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kAtOnce; ++i) {
+            if (kFull || i < count) {
+                values[i] = load_global<Element>(place->src);
+            }
+            place->src += static_cast<uint64_t>(params.src_step);
+        }
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kAtOnce; ++i) {
+            if (kFull || i < count) {
+                store_global(place->dst, values[i]);
+            }
+            place->dst += static_cast<uint64_t>(params.dst_step);
+        }
+    }
+
     VIA_DEVICE static void copy(const Params &params, uint32_t block, uint32_t thread) {
         Place place = place_of(params, block, thread);
+        uint32_t left = place.count;
         VIA_NO_UNROLL
-        for (uint32_t first = 0; first < place.count; first += kAtOnce) {
-            Element values[kAtOnce] = {};
-            VIA_UNROLL
-            for (uint32_t i = 0; i < kAtOnce; ++i) {
-                if (first + i < place.count) {
-                    values[i] = load_global<Element>(place.src);
-                }
-                place.src += static_cast<uint64_t>(params.src_step);
-            }
-            VIA_UNROLL
-            for (uint32_t i = 0; i < kAtOnce; ++i) {
-                if (first + i < place.count) {
-                    store_global(place.dst, values[i]);
-                }
-                place.dst += static_cast<uint64_t>(params.dst_step);
-            }
+        for (; left >= kAtOnce; left -= kAtOnce) {
+            copy_turn<true>(params, left, &place);
+        }
+        if (left > 0) {
+            copy_turn<false>(params, left, &place);
         }
     }
 
