@@ -10,6 +10,8 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -255,6 +257,25 @@ def test_weak_references_end_with_the_array() -> None:
     assert reference() is a
     del a
     assert reference() is None
+
+
+def handles_of(path: Path) -> Iterator[Any]:
+    a, b = grid(), grid()
+    yield via.copy_submit(a, b)
+    yield via.Batch()
+    yield via.memory("host")
+    via.save(path / "a.npy", a)
+    yield via.open(path / "a.npy")
+    via.save(path / "a.safetensors", {"a": a})
+    yield via.Archive(path / "a.safetensors")
+
+
+def test_weak_references_end_with_other_handles(tmp_path: Path) -> None:
+    for handle in handles_of(tmp_path):
+        reference = weakref.ref(handle)
+        assert reference() is handle
+        del handle
+        assert reference() is None
 
 
 # -------------------------------------------------------------------------------------------------- other threads

@@ -27,7 +27,7 @@ class Archive(Mapping[str, raw.File]):
     strictly. `metadata` is a dict of the headers' texts.
     """
 
-    __slots__ = ("_handle", "_path")
+    __slots__ = ("__weakref__", "_handle", "_path")
 
     def __init__(self, path: Any, *, page_cache: str = "auto") -> None:
         first, *rest = _paths(path)

@@ -1,5 +1,7 @@
 #include "objects/handles.hpp"
 
+#include <structmember.h>
+#include <cstddef>
 #include <vector>
 
 #include "objects/event.hpp"
@@ -15,6 +17,7 @@ namespace {
 struct HandleObject {
     PyObject_HEAD void *handle;
     PyObject *attached;  // see attached_to()
+    PyObject *weak_references;
 };
 
 struct Kind {
@@ -44,7 +47,15 @@ constexpr char kArchiveDoc[] = "The handle of an Archive.";
 
 Kind &row(HandleKind kind) { return g_kinds[static_cast<int>(kind)]; }
 
+PyMemberDef kMembers[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(HandleObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
 void dealloc(PyObject *self) {
+    if (reinterpret_cast<HandleObject *>(self)->weak_references != nullptr) {
+        PyObject_ClearWeakRefs(self);
+    }
     PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(attached_to(self));
     for (const Kind &kind : g_kinds) {
@@ -71,6 +82,7 @@ PyObject *new_handle(HandleKind kind, void *owned) {
     }
     object->handle = owned;
     object->attached = nullptr;
+    object->weak_references = nullptr;
     return reinterpret_cast<PyObject *>(object);
 }
 
@@ -108,6 +120,7 @@ bool add_handle_type(PyObject *module, HandleKind handle_kind, const char *doc, 
     std::vector<PyType_Slot> slots = {
         {Py_tp_doc, const_cast<char *>(doc)},
         {Py_tp_dealloc, slot(dealloc)},
+        {Py_tp_members, kMembers},
     };
     unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
     for (const PyType_Slot *slot = own_slots; slot != nullptr && slot->slot != 0; ++slot) {
