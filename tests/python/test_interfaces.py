@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import itertools
+import weakref
 from typing import Any
 
 import pytest
@@ -97,6 +99,33 @@ def test_an_interface_is_taken_and_its_object_held() -> None:
     assert a.ptr == address and a.owner is exporter
     del exporter
     assert a.tolist() == grid().tolist()
+
+
+def test_memory_that_the_description_alone_holds_is_held() -> None:
+    """NumPy's scalars describe an array that is made for the description."""
+
+    class Describer:
+        @property
+        def __array_interface__(self) -> dict[str, Any]:
+            made = Exporter()
+            values.append(weakref.ref(made))
+            return made.__array_interface__ | {"__ref": made}
+
+    values: list[weakref.ref[Exporter]] = []
+    a = via.asarray(Describer())
+    gc.collect()
+    assert values[-1]() is not None
+    assert a.tolist() == grid().tolist()
+    del a
+    assert values[-1]() is None
+
+
+def test_a_scalar_of_ml_dtypes_keeps_its_value() -> None:
+    numpy, ml_dtypes = peer("numpy"), peer("ml_dtypes")
+    kept = [via.asarray(ml_dtypes.bfloat16(number)) for number in range(8)]
+    overwriting = [numpy.full((), 99, ml_dtypes.bfloat16) for _ in range(8)]
+    assert [float(a.item()) for a in kept] == list(range(8))
+    assert len({a.ptr for a in kept}) == len(kept) == len(overwriting)
 
 
 def test_strides_and_the_read_only_flag_are_taken() -> None:

@@ -154,12 +154,15 @@ private:
 
 using Importer = via_status (*)(const via_array_interface *, via_release_fn, void *, via_array **);
 
-// Keeps the object alive, since its description does not.
-PyObject *import_description(Importer importer, const via_array_interface &description, PyObject *object) {
+// Keeps the object alive, and its dictionary. That of NumPy's scalars alone holds the array that it describes.
+PyObject *import_description(Importer importer, const via_array_interface &description, PyObject *object,
+                             PyObject *dict) {
     BorrowedMemory *memory = borrow_memory(object, nullptr);
     if (memory == nullptr) {
         return nullptr;
     }
+    Py_INCREF(dict);
+    memory->description = dict;
     via_array *array = adopt_borrowed(memory, [&](via_release_fn release, void *context, via_array **out) {
         return importer(&description, release, context, out);
     });
@@ -178,12 +181,12 @@ int32_t own_type(const char *function, PyObject *object, int64_t nbytes) {
 
 bool is_narrow_float(const char *typestr) { return *typestr != '\0' && std::strcmp(typestr + 1, "f1") == 0; }
 
-PyObject *import_as_its_own(const char *function, Importer importer, via_array_interface *description,
-                            PyObject *object) {
+PyObject *import_as_its_own(const char *function, Importer importer, via_array_interface *description, PyObject *object,
+                            PyObject *dict) {
     if (is_narrow_float(description->typestr) && own_type(function, object, 1) != 0) {
         std::strcpy(description->typestr, "|V1");
     }
-    Ref array(import_description(importer, *description, object));
+    Ref array(import_description(importer, *description, object, dict));
     int32_t described = array ? via_array_dtype(handle_of(array.get())) : 0;
     int32_t own = is_record(described) ? own_type(function, object, -int64_t{described}) : 0;
     if (own == 0) {
@@ -209,7 +212,7 @@ Outcome try_interface(const char *function, PyObject *object, const char *name, 
     if (!Reader(function, name, dict.get()).read(is_cuda, &description)) {
         return Outcome::Failed;
     }
-    *out_array = import_as_its_own(function, importer, &description, object);
+    *out_array = import_as_its_own(function, importer, &description, object, dict.get());
     return *out_array != nullptr ? Outcome::Imported : Outcome::Failed;
 }
 

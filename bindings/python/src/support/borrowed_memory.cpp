@@ -9,6 +9,7 @@ namespace {
 
 void free_borrowed(BorrowedMemory *memory) {
     Py_XDECREF(memory->owner);
+    Py_XDECREF(memory->description);
     Py_XDECREF(memory->release);
     delete memory;
 }

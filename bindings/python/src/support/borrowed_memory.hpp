@@ -6,9 +6,11 @@
 
 namespace viapy {
 
-// Keeps exported memory alive: an owner, a function to call without arguments, a buffer to release. Each may be NULL.
+// Keeps exported memory alive: an owner, its description, a function to call without arguments, a buffer to release.
+// Each may be NULL.
 struct BorrowedMemory : Deferred {
     PyObject *owner = nullptr;
+    PyObject *description = nullptr;
     PyObject *release = nullptr;
     Py_buffer *view = nullptr;
 };
