@@ -227,18 +227,21 @@ int64_t count_valid(const void *bitmap, int64_t offset, int64_t length) {
     return valid;
 }
 
-Status check_no_nulls(const ArrowArray &column, bool host_reads) {
+// Checks the rows [first, first + rows) of the column's buffers, which may be a part of it.
+Status check_no_nulls(const ArrowArray &column, int64_t first, int64_t rows, bool host_reads) {
     if (column.null_count < -1) {
         return fail(VIA_ERROR_EXCHANGE, "column.null_count is %lld; expected 0, or -1 for unknown",
                     as_printed(column.null_count));
     }
     const void *bitmap = column.n_buffers > 0 ? column.buffers[0] : nullptr;
-    int64_t nulls = column.null_count;
+    const bool counts_others = column.null_count > 0 && rows < column.length && bitmap != nullptr;
+    int64_t nulls = counts_others ? -1 : column.null_count;
     if (nulls == -1 && bitmap != nullptr && !host_reads) {
-        return fail(VIA_ERROR_EXCHANGE, "column.null_count is -1 with a validity bitmap on a device; expected 0");
+        return fail(VIA_ERROR_EXCHANGE, "column.null_count is %lld with a validity bitmap on a device; expected 0",
+                    as_printed(column.null_count));
     }
     if (nulls == -1) {
-        nulls = bitmap == nullptr ? 0 : column.length - count_valid(bitmap, column.offset, column.length);
+        nulls = bitmap == nullptr ? 0 : rows - count_valid(bitmap, first, rows);
     }
     if (nulls > 0) {
         return fail(VIA_ERROR_EXCHANGE, "column.null_count is %lld; expected 0", as_printed(nulls));
@@ -246,7 +249,7 @@ Status check_no_nulls(const ArrowArray &column, bool host_reads) {
     return VIA_OK;
 }
 
-Status check_struct(const ArrowSchema &schema, const ArrowArray &column, bool host_reads) {
+Status check_struct(const ArrowSchema &schema, const ArrowArray &column) {
     if (schema.release == nullptr || column.release == nullptr) {
         return fail(VIA_ERROR_EXCHANGE, "%s is released; expected one that is not",
                     schema.release ? "column" : "schema");
@@ -265,7 +268,13 @@ Status check_struct(const ArrowSchema &schema, const ArrowArray &column, bool ho
     if (column.n_buffers > 0 && column.buffers == nullptr) {
         return fail(VIA_ERROR_EXCHANGE, "column.buffers is NULL; expected %lld buffers", as_printed(column.n_buffers));
     }
-    return check_no_nulls(column, host_reads);
+    return VIA_OK;
+}
+
+// Checks a column that all rows are of.
+Status check_whole(const ArrowSchema &schema, const ArrowArray &column, bool host_reads) {
+    VIA_TRY(check_struct(schema, column));
+    return check_no_nulls(column, column.offset, column.length, host_reads);
 }
 
 // A level of nested fixed-size lists, from the column down to its values.
@@ -289,7 +298,7 @@ Status descend(int64_t list, Walk *walk) {
     }
     walk->schema = walk->schema->children[0];
     walk->column = walk->column->children[0];
-    VIA_TRY(check_struct(*walk->schema, *walk->column, walk->host_reads));
+    VIA_TRY(check_struct(*walk->schema, *walk->column));
     int64_t end = 0;
     if (!multiply(walk->first, list, &walk->first) || !multiply(walk->rows, list, &walk->rows) ||
         !add(walk->first, walk->rows, &end)) {
@@ -300,7 +309,7 @@ Status descend(int64_t list, Walk *walk) {
                     as_printed(walk->column->length), as_printed(end));
     }
     walk->first += walk->column->offset;
-    return VIA_OK;
+    return check_no_nulls(*walk->column, walk->first, walk->rows, walk->host_reads);
 }
 
 Status read_values(const Walk &walk, ArraySpec *out_spec) {
@@ -411,7 +420,7 @@ Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, vi
     // The host could read pinned and managed memory too, but only after the event.
     const bool host_reads = out_spec->device_type == VIA_DEVICE_CPU;
     VIA_TRY(host_reads ? check_no_stream(stream) : VIA_OK);
-    VIA_TRY(check_struct(schema, column.array, host_reads));
+    VIA_TRY(check_whole(schema, column.array, host_reads));
     Walk walk{&schema, &column.array, column.array.offset, column.array.length, host_reads};
     shape->ndim = 1;
     shape->extents[0] = column.array.length;

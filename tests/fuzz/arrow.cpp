@@ -216,13 +216,15 @@ int32_t value_dtype_of(const char *format) {
     return found != nullptr ? kDtypes[found - kLetters] : 0;
 }
 
-bool has_no_nulls(const ArrowArray &column) {
+// Whether `rows` of the column from `first` on hold no null.
+bool has_no_nulls(const ArrowArray &column, int64_t first, int64_t rows) {
     const void *bitmap = column.n_buffers > 0 ? column.buffers[0] : nullptr;
-    if (column.null_count != -1 || bitmap == nullptr) {
+    const bool is_counted = column.null_count != -1 && (column.null_count <= 0 || rows == column.length);
+    if (is_counted || bitmap == nullptr) {
         return column.null_count == 0 || column.null_count == -1;
     }
     const auto *bits = static_cast<const unsigned char *>(bitmap);
-    for (int64_t i = column.offset; i < column.offset + column.length; ++i) {
+    for (int64_t i = first; i < first + rows; ++i) {
         if ((bits[i / 8] >> (i % 8) & 1) == 0) {
             return false;
         }
@@ -233,8 +235,7 @@ bool has_no_nulls(const ArrowArray &column) {
 bool is_sound_level(const ArrowSchema &schema, const ArrowArray &column) {
     return schema.release != nullptr && column.release != nullptr && schema.format != nullptr &&
            schema.dictionary == nullptr && column.dictionary == nullptr && column.length >= 0 && column.offset >= 0 &&
-           Wide{column.length} + column.offset <= kMost && (column.n_buffers <= 0 || column.buffers != nullptr) &&
-           has_no_nulls(column);
+           Wide{column.length} + column.offset <= kMost && (column.n_buffers <= 0 || column.buffers != nullptr);
 }
 
 bool has_one_child(const ArrowSchema &schema, const ArrowArray &column) {
@@ -250,7 +251,7 @@ bool describe(Offer *offer, int64_t *shape, Description *out) {
     Wide rows = column->length;
     *out = {nullptr, 0, false, 1, shape, nullptr, Unit::RowMajor};
     shape[0] = column->length;
-    if (!is_sound_level(*schema, *column)) {
+    if (!is_sound_level(*schema, *column) || !has_no_nulls(*column, column->offset, column->length)) {
         return false;
     }
     for (int64_t list = 0; (list = list_size_of(schema->format)) >= 0;) {
@@ -266,6 +267,9 @@ bool describe(Offer *offer, int64_t *shape, Description *out) {
             return false;
         }
         first += column->offset;
+        if (!has_no_nulls(*column, static_cast<int64_t>(first), static_cast<int64_t>(rows))) {
+            return false;
+        }
     }
     out->dtype = value_dtype_of(schema->format);
     if (out->dtype == 0 || column->n_buffers != 2 || (column->buffers[1] == nullptr && rows > 0)) {

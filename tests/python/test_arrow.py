@@ -88,6 +88,17 @@ def test_the_offset_of_a_slice_is_kept() -> None:
     assert a.ptr == address_of_arrow(column) + 16
 
 
+@pytest.mark.parametrize("hidden", [[None, 2], None])
+def test_nulls_outside_of_a_slice_of_lists_are_not_its_own(hidden: Any) -> None:
+    pyarrow = peer("pyarrow")
+    column = pyarrow.array([hidden, [3, 4], [5, 6], hidden], pyarrow.list_(pyarrow.int16(), 2))
+    assert column.values.null_count > 0
+    assert via.from_arrow(column[1:3]).tolist() == [[3, 4], [5, 6]]
+    for start, stop in ((0, 2), (2, 4)):
+        with pytest.raises(via.ExchangeError, match="null_count"):
+            via.from_arrow(column[start:stop])
+
+
 def test_the_owner_lives_until_arrow_releases() -> None:
     pyarrow = peer("pyarrow")
 
