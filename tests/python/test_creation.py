@@ -108,6 +108,24 @@ def test_copyto_copies_as_numpys_does() -> None:
         assert target.tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 3, 4), (1, 4), (1, 1, 1, 1), (1, 3, 1), (1, 1, 4)])
+def test_axes_of_one_in_front_do_not_count_as_in_numpy(shape: tuple[int, ...]) -> None:
+    numpy = peer("numpy")
+    source = numpy.arange(numpy.prod(shape), dtype="float32").reshape(shape)
+    for wanted in ((3, 4), (4,)):
+        target, expected = numpy.zeros(wanted, "float32"), numpy.zeros(wanted, "float32")
+        try:
+            numpy.copyto(expected, source)
+        except ValueError:
+            with pytest.raises(via.ShapeError, match="broadcasts"):
+                via.copyto(target, source)
+            continue
+        via.copyto(target, source)
+        assert target.tolist() == expected.tolist()
+        via.asarray(target)[...] = source
+        assert target.tolist() == expected.tolist()
+
+
 def test_copyto_refuses_what_does_not_repeat_to_the_destination() -> None:
     with pytest.raises(ValueError, match=r"copyto: src has shape \(3, 3\); expected one that broadcasts to \(3, 4\)"):
         via.copyto(grid(), grid(3, 3))
