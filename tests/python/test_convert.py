@@ -7,6 +7,7 @@ import itertools
 import re
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -394,6 +395,25 @@ def test_copyto_converts_and_broadcasts_if_it_is_told_how() -> None:
     assert (b == np.arange(4)).all()
     with pytest.raises(via.DTypeError):
         via.copyto(b, np.arange(4))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "bfloat16", "float32", "complex64"])
+@pytest.mark.parametrize("number", [2.5, -0.5, 3, 2 + 3j, np.float64(2.5), np.float32(2.5), np.complex128(2 + 3j)])
+def test_copyto_converts_a_number_of_any_type_if_that_is_unsafe(number: Any, dtype: str) -> None:
+    b, expected = via.zeros(2, dtype), via.zeros(2, dtype)
+    via.convert(expected, np.array([number, number]), casting="unsafe")
+    via.copyto(b, number, casting="unsafe")
+    assert b.numpy().tolist() == expected.numpy().tolist()
+
+
+def test_copyto_refuses_a_number_that_is_cut_off_unless_that_is_unsafe() -> None:
+    b = np.zeros(3, np.int32)
+    for number in (2.5, np.float64(2.5), np.float32(2.5), 2 + 3j):
+        with pytest.raises(via.DTypeError):
+            via.copyto(b, number, casting="same_kind")
+    with pytest.raises(via.ExtentOverflowError):
+        via.copyto(b, 2**40, casting="unsafe")
+    assert not b.any()
 
 
 def test_explain_says_how() -> None:

@@ -9,6 +9,7 @@
 #include "objects/stream_argument.hpp"
 #include "support/arguments.hpp"
 #include "support/deferred.hpp"
+#include "support/dtypes.hpp"
 
 namespace viapy {
 namespace {
@@ -63,13 +64,32 @@ bool assign_array(const char *function, const char *argument, via_array *dst, vi
     return status == VIA_OK || (raise_status(status), false);
 }
 
+// Returns whether only an unsafe conversion makes an element of the number: its fraction or imaginary part is cut off.
+bool loses_part(via_array *array, PyObject *value) {
+    const int32_t dtype = via_array_dtype(array);
+    const int32_t code = code_of(dtype);
+    const bool loses_fraction = PyFloat_Check(value) && (code == kInt || code == kUInt);
+    const bool loses_imaginary = PyComplex_Check(value) && code != kComplex && code != kBool;
+    return !is_record(dtype) && (loses_fraction || loses_imaginary);
+}
+
+// Returns an array of the number, to convert.
+Ref array_of_number(const char *function, PyObject *value) {
+    via_array *made = nullptr;
+    const int32_t dtype = PyComplex_Check(value) ? VIA_COMPLEX128 : VIA_FLOAT64;
+    const via_status status = via_empty(nullptr, dtype, 0, nullptr, nullptr, &made);
+    Ref array(new_array_or_raise(status, made, Origin::HostMemory));
+    return array && fill_array(function, made, value, nullptr) ? std::move(array) : Ref();
+}
+
 // Implements dst[...] = value, on a stream if one is given.
 bool assign(const char *function, via_array *array, PyObject *value, const char *argument,
             const via_convert_options *options, via_stream *stream) {
-    if (is_one_element(array, value)) {
+    const bool is_cut_off = options != nullptr && options->casting == VIA_CASTING_UNSAFE && loses_part(array, value);
+    if (!is_cut_off && is_one_element(array, value)) {
         return fill_array(function, array, value, stream);
     }
-    Ref source(as_array(function, value, argument));
+    Ref source(is_cut_off ? array_of_number(function, value) : Ref(as_array(function, value, argument)));
     if (!source) {
         return false;
     }
