@@ -228,7 +228,10 @@ assert a.dtype == "float32" and a.T.tolist() == [[0, 3], [1, 4], [2, 5]]
 a[0] = 7
 assert via.asarray(bytearray(4)).copy().tolist() == [0, 0, 0, 0]
 b = via.empty((2,), "bfloat16")
-for wrong in (b.numpy, b.tolist, lambda: b.fill(1.0), lambda: via.wrap(0, 0, "f4")):
+b.fill(1.0)
+assert b.view("uint16").tolist() == [0x3f80] * 2
+c = via.empty((2,), "float4_e2m1fn")
+for wrong in (b.numpy, b.tolist, lambda: c.fill(1.0), lambda: via.wrap(0, 0, "f4")):
     try:
         wrong()
     except (ImportError, TypeError) as error:

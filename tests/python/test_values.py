@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -110,6 +111,19 @@ def test_what_is_no_number_is_refused_for_every_type_by_name(dtype: str, value: 
         with pytest.raises(via.DTypeError, match=f"fill: value.*{dtype}"):
             fill(a, value)
     assert not any(bytes(memoryview(a.view("uint8"))))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "complex32"]
+)
+def test_a_number_is_rounded_once_as_a_conversion_rounds_it(dtype: str) -> None:
+    """1 + 2**-8 + 2**-30 lies above the middle of two bfloat16; as a float32 it would be the middle."""
+    numbers = [(1 + 2.0**-bits) * (1 + sign * 2.0**-30) for bits in range(1, 13) for sign in (-1, 0, 1)]
+    numbers += [65519.99, 5e-324, 0.0, -0.0, math.inf, -math.inf]
+    numbers += [] if dtype in ("float16", "complex32") else [65520.0, 1e300, -1e300]
+    for number in numbers:
+        a, b = via.full(4, number, dtype), via.full(4, number, "float64").astype(dtype)
+        assert a.view("uint8").tolist() == b.view("uint8").tolist(), number
 
 
 def test_a_number_of_a_type_that_nobody_rounds_to_is_refused_with_a_way_out() -> None:

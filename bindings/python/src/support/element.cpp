@@ -137,6 +137,14 @@ bool is_wide_complex(int32_t dtype) {
 
 bool is_integer(int32_t dtype) { return (code_of(dtype) == kInt || code_of(dtype) == kUInt) && bits_of(dtype) <= 64; }
 
+// NULL on failure.
+via_array *wrap_one(void *address, int32_t dtype) {
+    via_array *array = nullptr;
+    const via_status status =
+        via_wrap(address, dtype, 0, nullptr, nullptr, VIA_DEVICE_CPU, 0, VIA_WRAP_UNCHECKED, nullptr, nullptr, &array);
+    return status == VIA_OK ? array : nullptr;
+}
+
 int64_t element_bytes(int32_t dtype) { return (via_dtype_bits(dtype) + 7) / 8; }
 
 }  // namespace
@@ -170,11 +178,27 @@ bool Element::encode_number(const char *function, PyObject *value, int32_t dtype
     return encode_elsewhere(function, value, dtype);
 }
 
-// Rounds narrow floats by the struct module and by ml_dtypes.
+// Rounds as a conversion of the whole array would, once; false for types that nothing is converted to.
+bool Element::convert(double number, int32_t dtype) {
+    via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
+    options.casting = VIA_CASTING_UNSAFE;
+    via_array *from = wrap_one(&number, VIA_FLOAT64);
+    via_array *to = wrap_one(number_, pack_dtype(code_of(dtype), bits_of(dtype)));
+    const bool converted = from != nullptr && to != nullptr && via_convert(to, from, &options, nullptr) == VIA_OK;
+    via_array_release(from);
+    via_array_release(to);
+    return converted;
+}
+
+// Rounds halves by the struct module, bfloat16 and float8 as conversions do, what is narrower by ml_dtypes.
 bool Element::encode_elsewhere(const char *function, PyObject *value, int32_t dtype) {
     Ref number(code_of(dtype) == kComplex ? complex_of(value) : real_of(value));
     if (!number) {
         return refuse(function, value, dtype);
+    }
+    const bool is_half = code_of(dtype) == kFloat || code_of(dtype) == kComplex;
+    if (!is_half && convert(PyFloat_AsDouble(number.get()), dtype)) {
+        return true;
     }
     Ref module(PyImport_ImportModule("viaduct._interop"));
     Ref name(dtype_name(pack_dtype(code_of(dtype), bits_of(dtype))));

@@ -13,6 +13,7 @@ public:
 
 private:
     bool encode_number(const char *function, PyObject *value, int32_t dtype);
+    bool convert(double number, int32_t dtype);
     bool encode_elsewhere(const char *function, PyObject *value, int32_t dtype);
     bool encode_bytes(const char *function, PyObject *value, int32_t dtype);
     bool repeat(int32_t bits, int32_t lanes);
