@@ -268,6 +268,21 @@ def test_one_wrong_number_of_very_many_is_named(at: int, dtype: str) -> None:
         via.copy_indexed(out, None, rows, index)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [([0.5], via.DTypeError), (["1"], via.DTypeError), ([[0]], via.DTypeError), ([2**70], via.ExtentOverflowError)],
+)
+def test_a_list_of_what_is_no_row_number_is_refused_by_name(wrong: list[Any], kind: type[Exception]) -> None:
+    dst = A.copy()
+    calls = (via.copy_indexed, via.copy_indexed_submit, via.Batch().add_indexed)
+    for call, name in zip(calls, ("copy_indexed", "copy_indexed_submit", "Batch.add_indexed"), strict=True):
+        with pytest.raises(kind, match=rf"^{name}: dst_index .*; expected integers of 64 bits: "):
+            call(dst, wrong, A, [0])
+        with pytest.raises(kind, match=rf"^{name}: src_index .*; expected integers of 64 bits: "):
+            call(dst, [0], A, tuple(wrong))
+    np.testing.assert_array_equal(dst, A)
+
+
 def test_a_read_only_destination_is_refused() -> None:
     dst = A.copy()
     dst.flags.writeable = False

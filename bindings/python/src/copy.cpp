@@ -203,12 +203,26 @@ Ref index_object(PyObject *given) {
     return module ? Ref(PyObject_CallMethod(module.get(), "array", "sO", "q", given)) : Ref();
 }
 
+// Says of which list the module `array` complained.
+bool refuse_list(const char *function, const char *argument) {
+    constexpr char kWords[] = "is no list of row numbers; expected integers of 64 bits:";
+    if (PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+        raise_with_reason(VIA_ERROR_DTYPE, function, argument, kWords);
+    } else if (PyErr_ExceptionMatches(PyExc_OverflowError) != 0) {
+        raise_with_reason(VIA_ERROR_OVERFLOW, function, argument, kWords);
+    }
+    return false;
+}
+
 bool parse_index(const char *function, PyObject *given, const char *argument, Ref *out_index) {
     if (given == Py_None) {
         return true;
     }
     const Ref object = index_object(given);
-    *out_index = object ? Ref(as_array(function, object.get(), argument)) : Ref();
+    if (!object) {
+        return refuse_list(function, argument);
+    }
+    *out_index = Ref(as_array(function, object.get(), argument));
     return bool(*out_index);
 }
 
