@@ -121,6 +121,17 @@ def test_iteration_gives_each_row() -> None:
         len(grid()[0, 0])
 
 
+def test_a_sequence_in_c_has_no_row_before_the_first() -> None:
+    """CPython adds the length to a negative index before it asks."""
+    get_item = ctypes.pythonapi.PySequence_GetItem
+    get_item.restype, get_item.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_ssize_t]
+    a = grid()
+    assert [get_item(a, index).ptr for index in range(-3, 3)] == [a[index].ptr for index in range(-3, 3)]
+    for index in (-4, -6, -7, 3, -(2**63)):
+        with pytest.raises(IndexError, match="expected -3 to 2"):
+            get_item(a, index)
+
+
 def test_every_permutation_is_numpys() -> None:
     a, n = pair()
     for axes in itertools.permutations(range(3)):

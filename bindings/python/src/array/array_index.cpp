@@ -195,9 +195,12 @@ PyObject *array_subscript(PyObject *self, PyObject *key) {
     return view != nullptr ? new_array(view, origin_of(self)) : nullptr;
 }
 
+// CPython has added the length to a negative index. One that is negative still counts from the end no more.
 PyObject *array_item(PyObject *self, Py_ssize_t index) {
+    via_array *array = handle_of(self);
     via_array *view = nullptr;
-    via_status status = via_array_select(handle_of(self), 0, index, &view);
+    const int64_t given = index < 0 && via_array_ndim(array) > 0 ? index - via_array_shape(array)[0] : index;
+    via_status status = via_array_select(array, 0, given, &view);
     return new_array_or_raise(status, view, origin_of(self));
 }
 
