@@ -179,7 +179,8 @@ Status negotiate_export(via_array *array, DlpackForm form, const via_dlpack_opti
     out_plan->copies |= reason != nullptr && options.copy != VIA_COPY_NEVER;
     VIA_TRY(check_expressible(array, form, options, out_plan->copies));
     if (reason != nullptr && !out_plan->copies) {
-        return fail(VIA_ERROR_NEEDS_COPY, "the array has %s; expected options.copy other than VIA_COPY_NEVER", reason);
+        return fail(VIA_ERROR_NEEDS_COPY,
+                    "the array has %s; expected a copy of it, or options.copy other than VIA_COPY_NEVER", reason);
     }
     return VIA_OK;
 }
