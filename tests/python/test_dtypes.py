@@ -122,6 +122,8 @@ def test_torchs_types_are_understood() -> None:
         assert name_of(getattr(torch, name)) == name
     assert name_of(torch.half) == "float16"
     assert name_of(torch.float8_e4m3fn) == "float8_e4m3fn"
+    pairs = torch.zeros(3, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+    assert name_of(pairs.dtype) == via.asarray(pairs).dtype_name == "float4_e2m1fnx2"
     with pytest.raises(TypeError, match="qint8"):
         name_of(torch.qint8)
 

@@ -93,7 +93,9 @@ def _ctypes_type(dtype: object) -> str | int | None:
 
 def _torch_dtype(dtype: object) -> str | None:
     torch = sys.modules.get("torch")
-    return str(dtype).removeprefix("torch.") if torch is not None and isinstance(dtype, torch.dtype) else None
+    if torch is None or not isinstance(dtype, torch.dtype):
+        return None
+    return {"torch.float4_e2m1fn_x2": "float4_e2m1fnx2"}.get(str(dtype), str(dtype).removeprefix("torch."))
 
 
 def _tensorflow_dtype(dtype: object) -> str | None:
