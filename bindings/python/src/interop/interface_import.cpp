@@ -101,7 +101,8 @@ private:
             return wrong("shape", "a tuple");
         }
         if (!parse_extents(function_, protocol_, shape.get(), &extents)) {
-            return false;
+            static_assert(VIA_MAX_NDIM == 64, "the text says so");
+            return wrong("shape", "at most 64 integers of 64 bits");
         }
         out->ndim = extents.count;
         std::memcpy(out->shape, extents.values, sizeof(int64_t) * static_cast<size_t>(extents.count));
@@ -118,7 +119,7 @@ private:
             return wrong("strides", "None, or a tuple as long as the shape");
         }
         if (!parse_extents(function_, protocol_, strides.get(), &steps)) {
-            return false;
+            return wrong("strides", "integers of 64 bits");
         }
         out->has_strides = 1;
         std::memcpy(out->strides, steps.values, sizeof(int64_t) * static_cast<size_t>(steps.count));
