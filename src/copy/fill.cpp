@@ -51,12 +51,16 @@ Status prepare(via_array *dst, const char *element, PreparedFill *out) {
         out->element = out->pattern.bytes;
         group_bits = out->pattern.bits;
     }
-    VIA_TRY(normalise_fill(dst, out->element, group_bits, &out->plan));
+    normalise_fill(dst, out->element, group_bits, &out->plan);
     return check_self_overlap(out->plan);
 }
 
 void run_fill(PreparedFill *prepared) {
     Plan &plan = prepared->plan;
+    if (plan.in_bits) {
+        run_bits(plan);
+        return;
+    }
     choose_tiles(&plan);
     run_plan(plan);
     if (plan.trailing_bits != 0) {

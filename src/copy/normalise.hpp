@@ -10,8 +10,8 @@ namespace via {
 VIA_NODISCARD Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan);
 
 // Brings a fill of a non-empty array with the item_bytes() bytes at `element` into normal form; nullptr means zeros.
-// Packed elements come in groups of `group_bits` that make whole bytes.
-VIA_NODISCARD Status normalise_fill(via_array *dst, const char *element, int64_t group_bits, Plan *out_plan);
+// Packed elements come in groups of `group_bits` that make whole bytes where they can.
+void normalise_fill(via_array *dst, const char *element, int64_t group_bits, Plan *out_plan);
 
 // Makes the normal form of nbytes > 0 adjacent bytes.
 void normalise_bytes(void *dst, const void *src, int64_t nbytes, Plan *out_plan);

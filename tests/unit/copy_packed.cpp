@@ -1,5 +1,4 @@
-// Elements narrower than a byte: copied in any layout, filled where they come in whole bytes, refused by name
-// elsewhere.
+// Elements narrower than a byte: copied and filled in any layout.
 #include "copy/copy_plan.hpp"
 #include "copy/fill.hpp"
 #include "copy/normalise.hpp"
@@ -85,16 +84,6 @@ void a_broadcast_of_whole_bytes_copies(void **) {
     const Wrapped src_array(src.data(), VIA_INT4, {3, 4}, {0, 1}, kElements);
     assert_int_equal(via::copy_array(dst_array.get(), src_array.get()), VIA_OK);
     assert_memory_equal(dst.data() + 4, src.data(), 2);
-}
-
-void fills_of_parts_of_bytes_are_refused_and_nothing_is_touched(void **) {
-    std::vector<char> dst(16);
-    const Wrapped odd_rows(dst.data(), VIA_INT4, {3, 3}, {4, 1}, kElements);
-    const Wrapped odd_steps(dst.data(), VIA_INT4, {3, 2}, {3, 1}, kElements);
-    assert_int_equal(via::fill_array(odd_rows.get(), nullptr), VIA_ERROR_UNSUPPORTED);
-    assert_int_equal(via::fill_array(odd_steps.get(), nullptr), VIA_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(via::last_error_text(), "whole bytes"));
-    assert_memory_equal(dst.data(), std::vector<char>(16).data(), 16);
 }
 
 void row_major_becomes_column_major_and_back(void **) {
@@ -220,6 +209,38 @@ void any_layout_is_copied_as_bit_by_bit_and_nothing_else_is_written(void **) {
     assert_true(in_bits > 500);
 }
 
+void any_layout_is_filled_as_bit_by_bit_and_nothing_else_is_written(void **) {
+    constexpr size_t kBytes = 1 << 15;
+    Random random(37);
+    for (int32_t round = 0; round < 2000; ++round) {
+        const int32_t dtype = kPacked[random.between(0, std::size(kPacked) - 1)];
+        const int64_t item_bits = via::dtype_bits(dtype);
+        std::vector<int64_t> shape(static_cast<size_t>(random.between(1, 4)));
+        for (int64_t &extent : shape) {
+            extent = random.between(1, 7);
+        }
+        const PackedLayout to = random_packed(&random, shape, item_bits, false);
+        std::vector<char> element(64);
+        std::vector<char> dst(kBytes);
+        random.fill(&element);
+        random.fill(&dst);
+        if (round % 4 == 0) {
+            std::fill(element.begin(), element.end(), char{0});
+        }
+        std::vector<char> expected = dst;
+        for_each_element(shape, to, to, item_bits, [&](int64_t at, int64_t) {
+            for (int64_t i = 0; i < item_bits; ++i) {
+                char &byte = expected[static_cast<size_t>((at + i) / 8)];
+                byte = static_cast<char>((byte & ~(1 << (at + i) % 8)) | bit(element, i) << (at + i) % 8);
+            }
+        });
+        const Wrapped dst_array(dst.data() + to.first, dtype, shape, to.strides, kElements);
+        const void *given = round % 8 == 0 ? nullptr : element.data();
+        assert_int_equal(via::fill_array(dst_array.get(), given), VIA_OK);
+        assert_memory_equal(dst.data(), expected.data(), kBytes);
+    }
+}
+
 void a_large_copy_in_bits_goes_by_the_piece(void **) {
     constexpr int64_t kRows = 3001;
     constexpr int64_t kColumns = 9001;
@@ -291,10 +312,10 @@ int main() {
         cmocka_unit_test(a_dense_fill_keeps_the_bits_behind_the_last_element),
         cmocka_unit_test(rows_of_whole_bytes_copy_and_fill_in_any_order),
         cmocka_unit_test(a_broadcast_of_whole_bytes_copies),
-        cmocka_unit_test(fills_of_parts_of_bytes_are_refused_and_nothing_is_touched),
         cmocka_unit_test(row_major_becomes_column_major_and_back),
         cmocka_unit_test(a_run_inside_bytes_is_not_one_of_whole_bytes),
         cmocka_unit_test(any_layout_is_copied_as_bit_by_bit_and_nothing_else_is_written),
+        cmocka_unit_test(any_layout_is_filled_as_bit_by_bit_and_nothing_else_is_written),
         cmocka_unit_test(a_large_copy_in_bits_goes_by_the_piece),
         cmocka_unit_test(elements_that_share_bits_overlap_and_those_that_share_bytes_do_not),
         cmocka_unit_test(padded_elements_copy_like_bytes),

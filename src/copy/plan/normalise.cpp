@@ -35,11 +35,6 @@ Offsets collect_axes(via_array *dst, const int64_t *src_steps, int64_t scale, Pl
     return offsets;
 }
 
-Status not_whole_bytes(via_array *dst, const char *what, int64_t bits) {
-    return fail(VIA_ERROR_UNSUPPORTED, "%s of packed %s is %lld bits; expected whole bytes", what,
-                DtypeName(dst->dtype).text, static_cast<long long>(bits));
-}
-
 // Returns whether all offsets and steps are whole bytes. One run may end inside a byte.
 bool is_in_bytes(const Offsets &offsets, const Plan &plan) {
     const bool keeps_ends = offsets.dst % 8 == 0 && offsets.src % 8 == 0 && (plan.run % 8 == 0 || plan.ndim == 0);
@@ -47,27 +42,21 @@ bool is_in_bytes(const Offsets &offsets, const Plan &plan) {
                                      [](const Axis &axis) { return axis.dst_step % 8 == 0 && axis.src_step % 8 == 0; });
 }
 
-// Converts bits to bytes.
-Status to_bytes(via_array *dst, Offsets *offsets, Plan *plan) {
-    if (offsets->dst % 8 != 0 || offsets->src % 8 != 0) {
-        return not_whole_bytes(dst, "the offset of the first element",
-                               offsets->dst % 8 != 0 ? offsets->dst : offsets->src);
-    }
-    if (plan->run % 8 != 0 && plan->ndim > 0) {
-        return not_whole_bytes(dst, "a run of adjacent elements", plan->run);
-    }
+// Converts bits that are whole bytes, but for the end of one run.
+void to_bytes(Offsets *offsets, Plan *plan) {
     for (int32_t i = 0; i < plan->ndim; ++i) {
-        Axis &axis = plan->axes[i];
-        if (axis.dst_step % 8 != 0 || axis.src_step % 8 != 0) {
-            return not_whole_bytes(dst, "a stride", axis.dst_step % 8 != 0 ? axis.dst_step : axis.src_step);
-        }
-        axis.dst_step /= 8;
-        axis.src_step /= 8;
+        plan->axes[i].dst_step /= 8;
+        plan->axes[i].src_step /= 8;
     }
     plan->trailing_bits += static_cast<int32_t>(plan->run % 8);
     plan->run /= 8;
     *offsets = {offsets->dst / 8, offsets->src / 8};
-    return VIA_OK;
+}
+
+void leave_in_bits(const Offsets &offsets, Plan *plan) {
+    plan->in_bits = true;
+    plan->dst_bit = offsets.dst;
+    plan->src_bit = offsets.src;
 }
 
 Status check_packing(via_array *dst, via_array *src) {
@@ -106,13 +95,11 @@ Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan) {
     Offsets offsets = collect_axes(dst, src->steps(), packed ? dst->item_bits : 1, out_plan);
     merge_axes(&out_plan->run, out_plan->axes, &out_plan->ndim);
     if (packed && !is_in_bytes(offsets, *out_plan)) [[unlikely]] {
-        out_plan->in_bits = true;
-        out_plan->dst_bit = offsets.dst;
-        out_plan->src_bit = offsets.src;
+        leave_in_bits(offsets, out_plan);
         return VIA_OK;
     }
     if (packed) [[unlikely]] {
-        VIA_TRY(to_bytes(dst, &offsets, out_plan));
+        to_bytes(&offsets, out_plan);
     }
     out_plan->dst += offsets.dst;
     out_plan->src += offsets.src;
@@ -121,33 +108,29 @@ Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan) {
 
 namespace {
 
-// Makes groups of adjacent elements the elements of the plan. The last group of one dense run may be cut short.
-Status group_elements(via_array *dst, int64_t group_bits, Plan *plan) {
-    const int64_t item_bits = dst->item_bits;
+// Makes groups of adjacent elements that are whole bytes the elements of the plan. The last group of one dense run may
+// be cut short. False, with the plan as it was, if the elements come in no such groups.
+bool group_elements(const Offsets &offsets, int64_t group_bits, Plan *plan) {
+    const int64_t item_bits = plan->run;
     const int64_t group = group_bits / item_bits;
-    if (plan->ndim == 0) {
-        insert_axis({1, item_bits, 0}, plan->axes, &plan->ndim);
+    const Axis inner = plan->ndim > 0 ? plan->axes[0] : Axis{1, item_bits, 0};
+    const int64_t rest = inner.extent % group;
+    const bool fits = inner.dst_step == item_bits && (rest == 0 || plan->ndim <= 1) && offsets.dst % 8 == 0 &&
+                      std::all_of(plan->axes + std::min(plan->ndim, 1), plan->axes + plan->ndim,
+                                  [](const Axis &axis) { return axis.dst_step % 8 == 0; });
+    if (!fits) {
+        return false;
     }
-    Axis &axis = plan->axes[0];
     plan->run = group_bits;
-    if (group == 1) {
-        return VIA_OK;
-    }
-    if (axis.dst_step != item_bits) {
-        return not_whole_bytes(dst, "a run of adjacent elements", item_bits);
-    }
-    const int64_t rest_bits = axis.extent % group * item_bits;
-    if (rest_bits != 0 && plan->ndim > 1) {
-        return not_whole_bytes(dst, "a run of adjacent elements", axis.extent * item_bits);
-    }
-    axis = {axis.extent / group, group_bits, 0};
-    plan->trailing_bits = static_cast<int32_t>(rest_bits);
-    return VIA_OK;
+    plan->ndim = std::max(plan->ndim, 1);
+    plan->axes[0] = {inner.extent / group, group_bits, 0};
+    plan->trailing_bits = static_cast<int32_t>(rest * item_bits);
+    return true;
 }
 
 }  // namespace
 
-Status normalise_fill(via_array *dst, const char *element, int64_t group_bits, Plan *out_plan) {
+void normalise_fill(via_array *dst, const char *element, int64_t group_bits, Plan *out_plan) {
     static constexpr char kZero = 0;
     const bool packed = dst->is_packed();
     const bool bytewise = element == nullptr && !packed;
@@ -161,12 +144,14 @@ Status normalise_fill(via_array *dst, const char *element, int64_t group_bits, P
         out_plan->run = 1;
     }
     merge_axes(&out_plan->run, out_plan->axes, &out_plan->ndim);
+    if (packed && !group_elements(offsets, group_bits, out_plan)) {
+        leave_in_bits(offsets, out_plan);
+        return;
+    }
     if (packed) {
-        VIA_TRY(group_elements(dst, group_bits, out_plan));
-        VIA_TRY(to_bytes(dst, &offsets, out_plan));
+        to_bytes(&offsets, out_plan);
     }
     out_plan->dst += offsets.dst;
-    return VIA_OK;
 }
 
 void normalise_bytes(void *dst, const void *src, int64_t nbytes, Plan *out_plan) {
