@@ -222,7 +222,8 @@ class Array:
 
     @property
     def copied(self) -> bool:
-        """Returns whether an import copied, so that writes do not reach the original."""
+        """Returns whether a DLPack import copied, so that writes do not reach the original; False for what asarray()
+        copies."""
 
     @property
     def aligned(self) -> bool:

@@ -128,7 +128,9 @@ PyGetSetDef kInspectGetters[] = {
     {"readonly", get_flag<VIA_ARRAY_READ_ONLY>, nullptr, "Returns whether writes through this array are refused.",
      nullptr},
     {"copied", get_flag<VIA_ARRAY_COPIED>, nullptr,
-     "Returns whether an import copied, so that writes do not reach the original.", nullptr},
+     "Returns whether a DLPack import copied, so that writes do not reach the original; False for what asarray() "
+     "copies.",
+     nullptr},
     {"aligned", get_aligned, nullptr, "Returns whether every element starts at a multiple of its natural alignment.",
      nullptr},
     {"ready", get_ready, nullptr, "Returns whether no known work still writes the content.", nullptr},
