@@ -95,12 +95,26 @@ def test_lanes_are_part_of_the_element() -> None:
     assert a.field(4, "float32", (2,)).tolist() == [[1, 2], [5, 6]]
 
 
-@pytest.mark.parametrize("sign", ["block_until_ready", "__arrow_c_array__"], ids=["JAX", "Arrow"])
+SIGNS = {"JAX": "block_until_ready", "TensorFlow": "backing_device", "Arrow": "__arrow_c_array__"}
+
+
+@pytest.mark.parametrize("sign", SIGNS.values(), ids=SIGNS.keys())
 def test_immutable_arrays_in_the_old_form_are_read_only(sign: str) -> None:
     kind = type("Immutable", (Producer,), {sign: lambda self: self})
     assert via.asarray(kind(legacy=True)).readonly
     copy = via.from_dlpack(kind(legacy=True), copy=True)
     assert copy.copied and not copy.readonly
+
+
+def test_constants_of_tensorflow_are_read_only() -> None:
+    """It keeps one tensor for each number: a write would change the number everywhere."""
+    tensorflow = peer("tensorflow")
+    constant = tensorflow.constant(3.0)
+    assert via.asarray(constant).readonly and via.from_dlpack(constant).readonly
+    with pytest.raises(via.ReadOnlyError):
+        via.fill(constant, 5.0)
+    assert float(tensorflow.constant(3.0)) == 3.0
+    assert not via.from_dlpack(constant, copy=True).readonly
 
 
 def test_read_only_stays_read_only_in_every_view_and_export() -> None:

@@ -32,9 +32,10 @@ bool has_lazy_views(PyObject *type) {
     return PyObject_HasAttrString(type, "is_neg") != 0 && PyObject_HasAttrString(type, "is_conj") != 0;
 }
 
-// Matches arrays of JAX and of Arrow.
+// Matches arrays of JAX, TensorFlow and Arrow.
 bool is_immutable(PyObject *type) {
     return PyObject_HasAttrString(type, "block_until_ready") != 0 ||
+           PyObject_HasAttrString(type, "backing_device") != 0 ||
            PyObject_HasAttrString(type, "__arrow_c_array__") != 0;
 }
 
