@@ -70,11 +70,12 @@ via_status viaduct_fortran_wrap(const CFI_cdesc_t *array, int32_t dtype, int32_t
     *out_array = NULL;
     viaduct_fortran_forget_refusal();
     for (int axis = 0; axis < array->rank; ++axis) {
-        if (array->dim[axis].extent < 0) {
+        const int64_t extent = (int64_t)array->dim[axis].extent;
+        if (extent == -1 && axis == array->rank - 1) {
             return viaduct_fortran_refuse(VIA_ERROR_SHAPE,
                                           "wrap: array is of assumed size; expected a section with a last extent");
         }
-        shape[axis] = (int64_t)array->dim[axis].extent;
+        shape[axis] = extent < 0 ? 0 : extent; /* gfortran counts down for bounds such as 5:1 */
         strides[axis] = (int64_t)array->dim[axis].sm;
     }
     return via_wrap(array->base_addr, dtype != 0 ? dtype : dtype_of(array), array->rank, shape, strides, VIA_DEVICE_CPU,

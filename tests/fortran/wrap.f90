@@ -25,6 +25,7 @@ program wrap_tests
   call sections_keep_their_strides()
   call allocatables_and_pointers_are_arrays_too()
   call no_elements_are_an_array_too()
+  call what_has_no_last_extent_is_refused()
   call components_are_fields_of_the_array()
   call flags_and_dtypes_may_be_named()
   call what_may_not_be_written_is_wrapped_to_be_read()
@@ -140,6 +141,28 @@ contains
     call promise("no elements", via_array_size(exported%handle) == 0)
     call expect("no elements: the shape", exported%shape(), [0, 5])
     call exported%release()
+    deallocate (field)
+    allocate (field(5:3, 7:1))
+    call exported%wrap(field)
+    call expect("bounds the wrong way round: the shape", exported%shape(), [0, 0])
+    call exported%release()
+  end subroutine
+
+  ! As far as there is a way to know: gfortran says the same of bounds such as 5:3.
+  subroutine assumed_size(array)
+    real(c_float), target, intent(inout) :: array(2, *)
+    type(viaduct_array) :: exported
+    integer(c_int) :: ierr
+    call exported%wrap(array, ierr)
+    call refused(ierr, VIA_ERROR_SHAPE, "array is of assumed size")
+    call exported%wrap(array(:, :3))
+    call expect("a section of assumed size", exported%shape(), [2, 3])
+    call exported%release()
+  end subroutine
+
+  subroutine what_has_no_last_extent_is_refused()
+    real(c_float), target :: field(6)
+    call assumed_size(field)
   end subroutine
 
   subroutine components_are_fields_of_the_array()
