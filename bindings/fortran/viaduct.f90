@@ -212,7 +212,7 @@ contains
   ! ---------------------------------------------------------------------------------------------- in and out
 
   ! The Fortran array in place, whatever its type, rank and strides. `dtype` names another type of the same size, for a
-  ! logical of C's kind say; `release` and `context` are those of via_wrap. intent(inout) keeps expressions out.
+  ! logical of C's kind say, or a smaller one, for the start of each element; `release` and `context` are those of via_wrap. intent(inout) keeps expressions out.
   subroutine wrap(self, array, ierr, dtype, flags, release, context)
     class(viaduct_array), intent(inout) :: self
     type(*), intent(inout), target :: array(..)

@@ -69,6 +69,12 @@ via_status viaduct_fortran_wrap(const CFI_cdesc_t *array, int32_t dtype, int32_t
     int64_t strides[CFI_MAX_RANK];
     *out_array = NULL;
     viaduct_fortran_forget_refusal();
+    if (via_dtype_bits(dtype) > 8 * (int64_t)array->elem_len) {
+        char text[sizeof refusal];
+        snprintf(text, sizeof text, "wrap: dtype has %lld bits; expected at most %lld, those of an element",
+                 (long long)via_dtype_bits(dtype), 8 * (long long)array->elem_len);
+        return viaduct_fortran_refuse(VIA_ERROR_DTYPE, text);
+    }
     for (int axis = 0; axis < array->rank; ++axis) {
         const int64_t extent = (int64_t)array->dim[axis].extent;
         if (extent == -1 && axis == array->rank - 1) {

@@ -195,7 +195,16 @@ contains
 
   subroutine flags_and_dtypes_may_be_named()
     logical, target :: mask(4)
+    complex(c_float_complex), target :: z(3)
     type(viaduct_array) :: exported
+    integer(c_int) :: ierr
+    call exported%wrap(mask, ierr, dtype=VIA_UINT64)
+    call refused(ierr, VIA_ERROR_DTYPE, "wrap: dtype has 64 bits; expected at most 32")
+    call exported%wrap(mask, ierr, dtype=5_c_int32_t)
+    call refused(ierr, VIA_ERROR_DTYPE, "via_wrap: dtype is")
+    call exported%wrap(z, dtype=VIA_FLOAT32)
+    call expect("real parts: the strides", exported%strides(), [2])
+    call exported%release()
     call exported%wrap(mask, dtype=VIA_UINT32, flags=VIA_WRAP_READ_ONLY)
     call promise("the dtype named", via_array_dtype(exported%handle) == VIA_UINT32)
     call promise("the flags named", via_array_flags(exported%handle) == VIA_ARRAY_READ_ONLY)
