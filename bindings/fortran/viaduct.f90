@@ -685,7 +685,8 @@ contains
 
   ! -------------------------------------------------------------------------------------- back to Fortran
   ! call array%get(pointer): the pointer, of the array's type and rank, is associated with its memory, with the strides
-  ! it has. It is valid as long as somebody owns the array. On failure it is what it was.
+  ! it has. It waits until the content is ready. The pointer is valid as long as somebody owns the array. On failure it is
+  ! what it was.
 
   subroutine get_int8(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self

@@ -135,13 +135,17 @@ static via_status associate(via_array *array, int32_t dtype, CFI_cdesc_t *pointe
         return viaduct_fortran_refuse(VIA_ERROR_INVALID_ARGUMENT,
                                       "get: array has no handle; expected one that was made");
     }
-    const via_status status = check_element(array, dtype, pointer);
+    via_status status = check_element(array, dtype, pointer);
     if (status != VIA_OK) {
         return status;
     }
     if (via_array_strides(array) == NULL && pointer->rank > 0) {
         return viaduct_fortran_refuse(VIA_ERROR_NEEDS_COPY,
                                       "get: array has a stride of part of an element; expected whole elements");
+    }
+    status = via_array_synchronize(array);
+    if (status != VIA_OK) {
+        return status;
     }
     static _Alignas(16) char nothing[16]; /* with no address a pointer would count as disassociated */
     pointer->base_addr = via_array_data(array) != NULL ? via_array_data(array) : nothing;

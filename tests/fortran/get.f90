@@ -9,6 +9,7 @@ program get_tests
   call every_rank_comes_back()
   call strides_come_back()
   call memory_of_the_library_is_column_major()
+  call a_pointer_waits_for_the_content()
   call what_a_pointer_cannot_be_is_refused()
   call finish()
 
@@ -26,6 +27,25 @@ contains
     back(2, 3) = 7
     call promise("a write is seen", nint(field(2, 3)) == 7)
     call exported%release()
+  end subroutine
+
+  subroutine a_pointer_waits_for_the_content()
+    integer, parameter :: many = 16 * 1024**2
+    type(viaduct_array) :: source, target
+    type(c_ptr) :: task
+    real(c_double), pointer :: back(:)
+    call source%empty(VIA_FLOAT64, [many])
+    call source%get(back)
+    back = 7
+    call target%empty(VIA_FLOAT64, [many])
+    call viaduct_check(via_copy_submit(target%handle, source%handle, c_null_ptr, task))
+    call target%get(back)
+    call promise("nothing writes it any more", via_array_is_ready(target%handle) == 1)
+    call promise("the content has arrived", nint(back(many)) == 7)
+    call viaduct_check(via_task_wait(task))
+    call via_task_release(task)
+    call target%release()
+    call source%release()
   end subroutine
 
   subroutine every_type_comes_back()
