@@ -55,6 +55,15 @@ void strides_are_kept_by_an_mdspan(void **) {
     assert_true((span[2, 1] == 5));
 }
 
+void a_stride_that_is_never_taken_may_be_any(void **) {
+    const Array row = Array::wrap(values, {3}).broadcast({1, 3});
+    assert_true((strided_elements<const float, 2>(row)[0, 2] == 2));
+    const Array backwards = Array::wrap(values, {1, 3}, {{-3, 1}});
+    assert_true((strided_elements<float, 2>(backwards)[0, 2] == 2));
+    const Array none = Array::wrap(values, {1, 3}).broadcast({0, 3});
+    assert_int_equal((strided_elements<const float, 2>(none).size()), 0);
+}
+
 void an_mdspan_of_another_rank_or_of_strides_it_cannot_have_is_refused(void **) {
     const Array array = Array::wrap(values, {2, 3});
     expect_thrown<ShapeError>("dimensions", [&] { return strided_elements<float, 1>(array); });
@@ -75,6 +84,7 @@ int main() {
         leaving_nothing(what_is_off_its_alignment_is_refused),
 #if defined(__cpp_lib_mdspan)
         leaving_nothing(strides_are_kept_by_an_mdspan),
+        leaving_nothing(a_stride_that_is_never_taken_may_be_any),
         leaving_nothing(an_mdspan_of_another_rank_or_of_strides_it_cannot_have_is_refused),
 #endif
     };

@@ -82,7 +82,10 @@ Result<Span<T>> elements(const Array &&array) = delete;
 template <class T, std::size_t kRank>
 using StridedSpan = std::mdspan<T, std::dextents<std::int64_t, kRank>, std::layout_stride>;
 
-/** Returns the elements of an array of host memory with positive strides; otherwise as elements(). */
+/**
+ * Returns the elements of an array of host memory, whose strides are positive along axes of 2 and more; otherwise as
+ * elements().
+ */
 template <class T, std::size_t kRank>
 [[nodiscard]] Result<StridedSpan<T, kRank>> strided_elements(const Array &array) {
     using View = StridedSpan<T, kRank>;
@@ -98,6 +101,9 @@ template <class T, std::size_t kRank>
     for (std::size_t axis = 0; axis < kRank; ++axis) {
         shape[axis] = array.shape()[axis];
         strides[axis] = array.strides().empty() ? 0 : array.strides()[axis];
+        if (shape[axis] <= 1) {
+            strides[axis] = 1;  // never taken, and an mdspan's must be positive
+        }
         if (strides[axis] <= 0) {
             return detail::refuse<View>(
                 VIA_ERROR_NEEDS_COPY,
