@@ -1086,7 +1086,7 @@ VIA_CHECKED via_status via_copy_submit(via_array *dst, via_array *src, via_strea
 
 /**
  * Queues `count` copies on a stream, as via_copy_async does one. The pairs must not overlap one another. Checks all
- * pairs before it touches the first. Errors: as via_copy_async.
+ * pairs before it touches the first. The lists may be NULL if `count` is 0. Errors: as via_copy_async.
  */
 VIA_CHECKED via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
                                       via_stream *stream);

@@ -11,7 +11,9 @@ using namespace via;
 namespace {
 
 Status require_entries(const char *argument, int32_t count, via_array *const *arrays) {
-    VIA_TRY(require(argument, arrays));
+    if (count > 0) {
+        VIA_TRY(require(argument, arrays));
+    }
     for (int32_t i = 0; i < count; ++i) {
         if (arrays[i] == nullptr) {
             return fail(VIA_ERROR_INVALID_ARGUMENT, "%s[%d] is NULL; expected an array", argument, i);

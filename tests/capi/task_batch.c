@@ -85,6 +85,7 @@ static void an_empty_batch_runs_and_ends(void **state) {
     wait_and_release(submit_batch(batch));
     via_batch_release(batch);
     ok(via_copy_batch(0, &(via_array *){NULL}, &(via_array *){NULL}, NULL));
+    ok(via_copy_batch(0, NULL, NULL, NULL));
 }
 
 /* One, several, strided ones and one without elements, each after the task that writes its source. */

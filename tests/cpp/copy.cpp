@@ -190,6 +190,8 @@ void lists_of_other_lengths_are_no_pairs(void **) {
     std::vector<float> values(6);
     const Array array = Array::wrap(values.data(), {6});
     expect_thrown<InvalidArgumentError>("copy_batch", [&] { copy_batch({array.get()}, {}); });
+    const std::vector<via_array *> none;
+    copy_batch(none, none);
 }
 
 }  // namespace
