@@ -175,7 +175,7 @@ namespace Viaduct.Tests
                     Assert.Catch<ViaException>(() => doubles.ConvertTo(floats, options)).Message,
                     Contains.Substring("options.scale_count is 3"));
                 options.Scale = new float[2];
-                Assert.Catch<System.ArgumentException>(() => doubles.ConvertTo(floats, options));
+                Assert.Throws<ViaShapeException>(() => doubles.ConvertTo(floats, options));
             }
         }
 

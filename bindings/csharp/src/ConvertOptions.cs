@@ -67,7 +67,7 @@ namespace Viaduct
             }
             if (numbers.Length != 1)
             {
-                throw new System.ArgumentException(
+                throw new ViaShapeException(
                     "Scale and Offset have lengths " + numbers.Length + " and " + count
                     + "; expected equal ones, or 1, and not 0");
             }

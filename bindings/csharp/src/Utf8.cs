@@ -20,7 +20,15 @@ namespace Viaduct
                 throw new ViaInvalidArgumentException(
                     parameter + " has a NUL character inside; expected a text without one");
             }
-            return Strict.GetBytes(text + '\0');
+            try
+            {
+                return Strict.GetBytes(text + '\0');
+            }
+            catch (EncoderFallbackException refused)
+            {
+                throw new ViaInvalidArgumentException(
+                    parameter + " has half of a surrogate pair; expected characters", 0, refused);
+            }
         }
 
         internal static unsafe string Text(IntPtr text)
