@@ -34,6 +34,7 @@ SEGMENTS = """
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import org.viaduct.DType;
 import org.viaduct.InvalidArgumentException;
 import org.viaduct.NeedsCopyException;
@@ -67,14 +68,18 @@ public class Segments {
 
     public static void main(String[] arguments) {
         MemorySegment kept;
+        ByteBuffer bytes;
         try (Arena arena = Arena.ofConfined()) {
             kept = copied(arena);
+            bytes = kept.asByteBuffer();
+            System.out.println(ViaArray.wrap(bytes).size());
             System.out.println(kept.getAtIndex(ValueLayout.JAVA_FLOAT, 2) + " of " + kept.byteSize());
             System.out.println(Viaduct.stats().liveArrays() > 0);
             refused(ShapeException.class, () -> ViaArray.wrap(arena.allocate(4), DType.UINT8, 5));
         }
         refused(IllegalStateException.class, () -> kept.get(ValueLayout.JAVA_BYTE, 0));
         refused(InvalidArgumentException.class, () -> ViaArray.wrap(kept, DType.UINT8, 4));
+        refused(InvalidArgumentException.class, () -> ViaArray.wrap(bytes, DType.UINT8, 4));
         refused(InvalidArgumentException.class, () -> ViaArray.wrap(MemorySegment.ofArray(new byte[4]), DType.UINT8, 4));
         try (ViaArray large = ViaArray.empty(DType.UINT8, 3L << 30)) {
             System.out.println(large.segment().byteSize());
@@ -87,11 +92,13 @@ SEGMENTS_PRINTED = """\
 true
 true
 array is ... with gaps or in another order; expected dense row-major elements
+24
 7.0 of 24
 true
 shape has the bytes 0 to 5 from the first element on; expected them within 0 to 4, which the buffer holds
 Already closed
 segment is of a closed arena; expected native memory of an arena that is open
+buffer is of a closed arena; expected memory of an arena that is open
 segment is on the heap; expected native memory of an arena that is open
 3221225472
 """

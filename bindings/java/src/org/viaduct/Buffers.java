@@ -21,6 +21,7 @@ final class Buffers {
                     ViaConstants.VIA_ERROR_INVALID_ARGUMENT,
                     "buffer is " + buffer + " on the heap; expected a direct buffer");
         }
+        SegmentAccess.requireOpen(buffer);
         return Bridge.address(buffer);
     }
 

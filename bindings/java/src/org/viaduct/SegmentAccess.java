@@ -1,5 +1,6 @@
 package org.viaduct;
 
+import java.nio.Buffer;
 import java.util.function.LongConsumer;
 
 /**
@@ -10,4 +11,7 @@ abstract sealed class SegmentAccess extends Resource permits ViaArray {
     SegmentAccess(long address, LongConsumer release) {
         super(address, release);
     }
+
+    /** No memory of a buffer is freed before the buffer is garbage. */
+    static void requireOpen(Buffer buffer) {}
 }

@@ -28,7 +28,7 @@ public final class ViaArray extends SegmentAccess {
      * A row-major array of what a direct buffer holds from its position on, which must be enough. The array keeps the
      * buffer alive, and is read-only if that is. Its byte order must be the machine's, unless elements are bytes.
      *
-     * @throws InvalidArgumentException if the buffer is on the heap or in another byte order
+     * @throws InvalidArgumentException if the buffer is on the heap, of a closed arena or in another byte order
      * @throws ShapeException if the buffer holds less than the array
      */
     public static ViaArray wrap(Buffer buffer, DType dtype, long... shape) {

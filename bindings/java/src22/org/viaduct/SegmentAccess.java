@@ -3,6 +3,7 @@ package org.viaduct;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.ref.Reference;
+import java.nio.Buffer;
 import java.util.Objects;
 import java.util.function.LongConsumer;
 
@@ -66,6 +67,15 @@ abstract sealed class SegmentAccess extends Resource permits ViaArray {
             return WrapBuilder.of(segment, segment.address(), room, segment.isReadOnly(), dtype, shape);
         } finally {
             Reference.reachabilityFence(segment);
+        }
+    }
+
+    /** Refuses a buffer on memory that is freed: java.nio knows, and JNI does not. */
+    static void requireOpen(Buffer buffer) {
+        if (!MemorySegment.ofBuffer(buffer).scope().isAlive()) {
+            throw ViaductException.refused(
+                    ViaConstants.VIA_ERROR_INVALID_ARGUMENT,
+                    "buffer is of a closed arena; expected memory of an arena that is open");
         }
     }
 

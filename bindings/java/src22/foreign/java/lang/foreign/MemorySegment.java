@@ -1,5 +1,6 @@
 package java.lang.foreign;
 
+import java.nio.Buffer;
 import java.util.function.Consumer;
 
 /** What is used of JDK 22's class, for compilers of JDKs that have none; no jar holds it. */
@@ -10,6 +11,10 @@ public interface MemorySegment {
     }
 
     static MemorySegment ofAddress(long address) {
+        throw new UnsupportedOperationException();
+    }
+
+    static MemorySegment ofBuffer(Buffer buffer) {
         throw new UnsupportedOperationException();
     }
 
