@@ -36,7 +36,10 @@ public final class ViaStream extends Resource {
         return new ViaStream(Native.via_stream_current(deviceId));
     }
 
-    /** Makes a stream the calling thread's current one for a device; null goes back to the legacy stream. */
+    /**
+     * Makes a stream the calling thread's current one for a device; null goes back to the legacy stream. That thread is the
+     * system's: a virtual thread loses it where it waits, and others find it. Pass the stream there.
+     */
     public static void setCurrent(int deviceId, ViaStream stream) {
         Calls.run(stream, given -> Native.via_stream_set_current(deviceId, given));
     }

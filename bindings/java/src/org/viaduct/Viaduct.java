@@ -172,7 +172,10 @@ public final class Viaduct {
         return Utf8.text(Native.via_status_name(status));
     }
 
-    /** What the calling thread's last failing call found, as its exception said; "" before the first. */
+    /**
+     * What the calling thread's last failing call found, as its exception said; "" before the first. That thread is the
+     * system's: ask the exception on a virtual thread.
+     */
     public static String lastError() {
         return Utf8.text(Native.via_last_error());
     }
