@@ -25,7 +25,8 @@ module viaduct
   use viaduct_c
   implicit none
   public
-  private :: settle, settle_extents, refuse, refuse_length, text_of, written, decimal, decimal_default, reversed
+  private :: settle, settle_extents, refuse, refuse_length, text_of, strlen, written, decimal, decimal_default
+  private :: letters_of, reversed
   private :: wrap_with, bounded, is_order, is_made, extent_of
   private :: wrap, wrap_read_only, empty, empty_default, from_dlpack, to_dlpack, release, section, section_default
   private :: select_at, select_default, permute, reshape_to, reshape_default, copy_from
@@ -97,13 +98,19 @@ module viaduct
       integer(c_int) :: answer
     end function
 
-    function viaduct_fortran_refusal() result(answer) bind(C)
+    pure function viaduct_fortran_error() result(answer) bind(C)
       import
       type(c_ptr) :: answer
     end function
 
     subroutine viaduct_fortran_forget_refusal() bind(C)
     end subroutine
+
+    pure function strlen(text) result(answer) bind(C)
+      import
+      type(c_ptr), value :: text
+      integer(c_size_t) :: answer
+    end function
   end interface
 
 contains
@@ -112,9 +119,8 @@ contains
 
   ! What the calling thread's last failing call of this module found.
   function viaduct_error_text() result(text)
-    character(len=:), allocatable :: text
-    text = text_of(viaduct_fortran_refusal())
-    if (len(text) == 0) text = text_of(via_last_error())
+    character(len=strlen(viaduct_fortran_error())) :: text
+    text = text_of(viaduct_fortran_error())
   end function
 
   ! For any status of the C API: hands it to ierr, or stops the program if there is none and it is not VIA_OK.
@@ -164,18 +170,26 @@ contains
     call settle(status, ierr)
   end subroutine
 
+  ! The length of a result, here and elsewhere, is worked out before the call: of one with len=: gfortran keeps the length
+  ! in a variable that all threads share.
   function decimal(number) result(text)
     integer(c_int64_t), intent(in) :: number
-    character(len=:), allocatable :: text
-    character(len=24) :: room
-    write (room, "(i0)") number
-    text = trim(room)
+    character(len=letters_of(number)) :: text
+    write (text, "(i0)") number
   end function
 
   function decimal_default(number) result(text)
     integer(c_int32_t), intent(in) :: number
-    character(len=:), allocatable :: text
+    character(len=letters_of(int(number, c_int64_t))) :: text
     text = decimal(int(number, c_int64_t))
+  end function
+
+  pure function letters_of(number) result(count)
+    integer(c_int64_t), intent(in) :: number
+    integer :: count
+    character(len=24) :: room
+    write (room, "(i0)") number
+    count = len_trim(room)
   end function
 
   subroutine settle(status, ierr)
@@ -192,19 +206,11 @@ contains
 
   function text_of(address) result(text)
     type(c_ptr), intent(in) :: address
-    character(len=:), allocatable :: text
+    character(len=strlen(address)) :: text
     character(kind=c_char), pointer :: letters(:)
     integer :: i
-    interface
-      function strlen(text) result(answer) bind(C)
-        import
-        type(c_ptr), value :: text
-        integer(c_size_t) :: answer
-      end function
-    end interface
-    call c_f_pointer(address, letters, [strlen(address)])
-    allocate (character(len=size(letters)) :: text)
-    do i = 1, size(letters)
+    call c_f_pointer(address, letters, [len(text)])
+    do i = 1, len(text)
       text(i:i) = letters(i)
     end do
   end function

@@ -11,7 +11,7 @@
 via_status viaduct_fortran_wrap(const CFI_cdesc_t *array, int32_t dtype, int32_t flags, via_release_fn release,
                                 void *context, via_array **out_array);
 via_status viaduct_fortran_refuse(via_status status, const char *text);
-const char *viaduct_fortran_refusal(void);
+const char *viaduct_fortran_error(void);
 void viaduct_fortran_forget_refusal(void);
 
 /* Why the layer itself refused the thread's last call; empty if it was the library. */
@@ -22,7 +22,7 @@ via_status viaduct_fortran_refuse(via_status status, const char *text) {
     return status;
 }
 
-const char *viaduct_fortran_refusal(void) { return refusal; }
+const char *viaduct_fortran_error(void) { return refusal[0] != '\0' ? refusal : via_last_error(); }
 
 void viaduct_fortran_forget_refusal(void) { refusal[0] = '\0'; }
 
