@@ -343,6 +343,13 @@ class FileTest {
         assertThrows(InvalidArgumentException.class, () -> ViaFile.create("a\0b", null, DType.INT8, 5));
     }
 
+    /** A JVM that is started with -Duser.dir begins relative paths there, and not where its process is. */
+    @Test
+    void aRelativePathIsTheFileThatJavaTakesItFor() {
+        Path relative = Path.of("a.npy");
+        assertEquals(relative.toAbsolutePath().toString(), Utf8.text(Utf8.bytes(relative)));
+    }
+
     /** The file of the same name in the machine's own file system is another. */
     @Test
     void aPathOfAnotherFileSystemIsRefused() throws IOException {

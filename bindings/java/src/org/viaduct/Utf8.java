@@ -31,6 +31,7 @@ final class Utf8 {
     /**
      * A file's name as the system has it, which need not be UTF-8 nor what the locale can say: a path keeps its bytes,
      * and gives them in its URI alone. One of another file system, such as that of a zip file, names no file of this one.
+     * A relative one begins where Java says, which need not be where the process is.
      */
     static byte[] bytes(Path path) {
         if (path.getFileSystem() != FileSystems.getDefault()) {
@@ -38,7 +39,7 @@ final class Utf8 {
                     ViaConstants.VIA_ERROR_INVALID_ARGUMENT,
                     "path is " + path + " of another file system; expected one of the default file system");
         }
-        String name = path.toString();
+        String name = path.toAbsolutePath().toString();
         if (name.chars().allMatch(letter -> letter < 0x80)) {
             return bytes(name);
         }
