@@ -20,6 +20,7 @@
 !
 ! Components. gfortran passes a copy of one component of an array, such as particles%mass or z%im, and of a pointer that
 ! was associated with one. The copy is gone when wrap returns. Wrap the whole array, and take via_array_field of it.
+! Wrap an array of class(*) within select type.
 module viaduct
   use, intrinsic :: iso_c_binding
   use viaduct_c

@@ -69,6 +69,11 @@ via_status viaduct_fortran_wrap(const CFI_cdesc_t *array, int32_t dtype, int32_t
     int64_t strides[CFI_MAX_RANK];
     *out_array = NULL;
     viaduct_fortran_forget_refusal();
+    if (dtype == 0 && array->type == CFI_type_cptr) { /* gfortran has nothing else to say of class(*) */
+        return viaduct_fortran_refuse(VIA_ERROR_DTYPE,
+                                      "wrap: array is of class(*) or type(c_ptr); expected elements of a known type: "
+                                      "select type, or name the dtype");
+    }
     if (via_dtype_bits(dtype) > 8 * (int64_t)array->elem_len) {
         char text[sizeof refusal];
         snprintf(text, sizeof text, "wrap: dtype has %lld bits; expected at most %lld, those of an element",

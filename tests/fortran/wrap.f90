@@ -27,6 +27,7 @@ program wrap_tests
   call no_elements_are_an_array_too()
   call what_has_no_last_extent_is_refused()
   call components_are_fields_of_the_array()
+  call what_a_polymorphic_array_holds_is_known_or_refused()
   call flags_and_dtypes_may_be_named()
   call what_may_not_be_written_is_wrapped_to_be_read()
   call the_release_is_called_once_with_its_context()
@@ -191,6 +192,26 @@ contains
     call promise("imaginary parts", all(nint(aimag(z)) == [1, 20, 3, 4]))
     call field%release()
     call exported%release()
+  end subroutine
+
+  subroutine what_a_polymorphic_array_holds_is_known_or_refused()
+    integer(c_int16_t), target :: field(4)
+    call wrap_polymorphic(field)
+  end subroutine
+
+  ! gfortran describes it as addresses, two bytes apart.
+  subroutine wrap_polymorphic(array)
+    class(*), target, intent(inout) :: array(:)
+    type(viaduct_array) :: exported
+    integer(c_int) :: ierr
+    call exported%wrap(array, ierr)
+    call promise("an array of class(*) is known or refused", &
+      ierr == VIA_ERROR_DTYPE .or. via_array_dtype(exported%handle) == VIA_INT16)
+    call exported%release()
+    select type (array)
+    type is (integer(c_int16_t))
+      call has_dtype("an array of class(*) within select type", array, VIA_INT16)
+    end select
   end subroutine
 
   subroutine flags_and_dtypes_may_be_named()
