@@ -171,8 +171,8 @@ contains
     call settle(status, ierr)
   end subroutine
 
-  ! The length of a result, here and elsewhere, is worked out before the call: of one with len=: gfortran keeps the length
-  ! in a variable that all threads share.
+  ! The length of a result, here and elsewhere, is worked out before the call: of one with len=: gfortran keeps it in a
+  ! variable that all threads share.
   function decimal(number) result(text)
     integer(c_int64_t), intent(in) :: number
     character(len=letters_of(number)) :: text
@@ -219,7 +219,8 @@ contains
   ! ---------------------------------------------------------------------------------------------- in and out
 
   ! The Fortran array in place, whatever its type, rank and strides. `dtype` names another type of the same size, for a
-  ! logical of C's kind say, or a smaller one, for the start of each element; `release` and `context` are those of via_wrap. intent(inout) keeps expressions out.
+  ! logical of C's kind say, or a smaller one, for the start of each element. `release` and `context` are those of
+  ! via_wrap. intent(inout) keeps expressions out.
   subroutine wrap(self, array, ierr, dtype, flags, release, context)
     class(viaduct_array), intent(inout) :: self
     type(*), intent(inout), target :: array(..)
@@ -692,8 +693,8 @@ contains
 
   ! -------------------------------------------------------------------------------------- back to Fortran
   ! call array%get(pointer): the pointer, of the array's type and rank, is associated with its memory, with the strides
-  ! it has. It waits until the content is ready. The pointer is valid as long as somebody owns the array. On failure it is
-  ! what it was.
+  ! it has. It waits until the content is ready. The pointer is valid as long as somebody owns the array. On failure it
+  ! is what it was.
 
   subroutine get_int8(self, pointer, ierr)
     class(viaduct_array), intent(in) :: self
