@@ -283,6 +283,14 @@ def test_a_list_of_what_is_no_row_number_is_refused_by_name(wrong: list[Any], ki
     np.testing.assert_array_equal(dst, A)
 
 
+@pytest.mark.parametrize("mask", [[True, False], (0, True)])
+def test_a_list_of_booleans_is_no_list_of_rows(mask: list[Any]) -> None:
+    dst = A.copy()
+    with pytest.raises(via.DTypeError, match=r"^copy_indexed: src_index holds booleans; expected row numbers$"):
+        via.copy_indexed(dst, [0, 1], A, mask)
+    np.testing.assert_array_equal(dst, A)
+
+
 def test_a_read_only_destination_is_refused() -> None:
     dst = A.copy()
     dst.flags.writeable = False

@@ -214,9 +214,24 @@ bool refuse_list(const char *function, const char *argument) {
     return false;
 }
 
+// Python's booleans are integers too. A list of them is meant as a mask, and would name rows 0 and 1.
+bool holds_booleans(PyObject *given) {
+    const Py_ssize_t count = PyList_Check(given) ? PyList_Size(given) : PyTuple_Check(given) ? PyTuple_Size(given) : 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (PyBool_Check(PyList_Check(given) ? PyList_GetItem(given, i) : PyTuple_GetItem(given, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool parse_index(const char *function, PyObject *given, const char *argument, Ref *out_index) {
     if (given == Py_None) {
         return true;
+    }
+    if (holds_booleans(given)) {
+        raise(VIA_ERROR_DTYPE, "%s: %s holds booleans; expected row numbers", function, argument);
+        return false;
     }
     const Ref object = index_object(given);
     if (!object) {
