@@ -76,6 +76,24 @@ VIA_DEVICE Words<16> cut_out(const Words<16> &low, const Words<16> &high, uint32
     return words;
 }
 
+// Returns the sixteen bytes of shared memory from byte `past` of a sixteen on. Larger elements are loaded one by one,
+// which takes fewer instructions than to cut them out.
+template <int kElement>
+VIA_DEVICE Words<16> cut_at(const Words<16> *from, uint32_t past) {
+    if constexpr (kElement < 4) {
+        return cut_out<kElement>(from[0], from[past != 0 ? 1 : 0], past);
+    } else {
+        const auto *elements =
+            reinterpret_cast<const Words<kElement> *>(reinterpret_cast<const unsigned char *>(from) + past);
+        Words<16> words;
+        VIA_UNROLL
+        for (uint32_t i = 0; i < 4; ++i) {
+            words.at[i] = elements[i * 4 / kElement].at[i % (kElement / 4)];
+        }
+        return words;
+    }
+}
+
 // A load of sixteen bytes that begin anywhere.
 struct LooseLoad {
     uint64_t address;

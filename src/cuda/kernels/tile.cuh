@@ -360,9 +360,7 @@ struct Tile {
         uint32_t past;   // of a sixteen in shared memory
         const Words<16> *from;
 
-        VIA_DEVICE Words<16> word(uint32_t number) const {
-            return cut_out<kElement>(from[number], from[number + (past != 0 ? 1 : 0)], past);
-        }
+        VIA_DEVICE Words<16> word(uint32_t number) const { return cut_at<kElement>(from + number, past); }
     };
 
     VIA_DEVICE static LooseRow loose_row(const Params &params, const Place &place, const Shared &shared, uint32_t b) {
