@@ -176,6 +176,34 @@ static void contexts_that_are_gone_keep_nothing_of_copies_by_index(void **state)
     assert_int_equal(stats_now().staged_bytes, kept);
 }
 
+/* The rows are of the application's own context, whose kernels copy them; streams are of the primary one. */
+static void numbers_are_read_where_the_rows_are_copied(void **state) {
+    (void)state;
+    need_kernels();
+    via_stream *stream = wrap_native(new_stream(), 0);
+    via_stream *const streams[] = {NULL, stream};
+    via_array *elsewhere = numbers_on_device(5);
+    CUcontext mine = new_context();
+    const rows of = new_rows();
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    for (int32_t i = 0; i < LENGTH(streams); ++i) {
+        refused(VIA_ERROR_UNSUPPORTED, "dst_index|another context",
+                via_copy_indexed(of.dst, elsewhere, of.src, NULL, 0, NULL, streams[i]));
+        refused(VIA_ERROR_UNSUPPORTED, "src_index|another context",
+                via_copy_indexed(of.dst, NULL, of.src, elsewhere, 0, NULL, streams[i]));
+        ok(via_copy_indexed(of.dst, of.good, of.src, NULL, 0, NULL, streams[i]));
+    }
+    ok(via_array_synchronize(of.dst));
+    char found[2][MATRIX];
+    read_device(found[0], (CUdeviceptr)(uintptr_t)via_array_data(of.dst), MATRIX);
+    read_device(found[1], (CUdeviceptr)(uintptr_t)via_array_data(of.src), MATRIX);
+    assert_memory_equal(found[0], found[1], MATRIX);
+    cu_ok(cu(cuCtxSetCurrent)(mine));
+    end_rows(&of);
+    end_context(mine);
+    via_array_release(elsewhere);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_number_out_of_range_is_reported_once_whatever_is_written_next),
@@ -183,6 +211,7 @@ int main(void) {
         GPU_TEST(copies_in_turn_keep_no_more_memory_than_one),
         GPU_TEST(devices_in_turn_keep_as_much_as_each_alone),
         GPU_TEST(contexts_that_are_gone_keep_nothing_of_copies_by_index),
+        GPU_TEST(numbers_are_read_where_the_rows_are_copied),
     };
     return run_gpu_tests(tests);
 }

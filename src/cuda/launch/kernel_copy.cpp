@@ -51,13 +51,6 @@ Status find_home(const Transfer &transfer, const ResolvedStream &stream, Resolve
     return resolve(nullptr, stream.device_id, out_home);
 }
 
-// Finds the stream that the kernel runs on, and loads the kernels there.
-Status prepare_home(const Transfer &transfer, const ResolvedStream &stream, ResolvedStream *out_home) {
-    VIA_TRY(check_device_of_stream(transfer, stream));
-    VIA_TRY(find_home(transfer, stream, out_home));
-    return load_kernels(*out_home);
-}
-
 bool follows(const ResolvedStream &later, const ResolvedStream &earlier) {
     const CallbackScope quiet;  // reports no failure
     return follow(later, earlier) == VIA_OK;
@@ -73,15 +66,21 @@ Status check_device_of_stream(const Transfer &transfer, const ResolvedStream &st
                       stream.device_id, device_id);
 }
 
+Status prepare_kernel(const Transfer &transfer, const ResolvedStream &stream, ResolvedStream *out_home) {
+    VIA_TRY(check_device_of_stream(transfer, stream));
+    VIA_TRY(find_home(transfer, stream, out_home));
+    return load_kernels(*out_home);
+}
+
 Status prepare_kernel(const Transfer &transfer, const ResolvedStream &stream) {
     ResolvedStream home;
-    return prepare_home(transfer, stream, &home);
+    return prepare_kernel(transfer, stream, &home);
 }
 
 // Waits for the kernel on the host if the stream cannot be made to wait for it.
 Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stream, LaunchOn launch, const void *what) {
     ResolvedStream home;
-    VIA_TRY(prepare_home(transfer, stream, &home));
+    VIA_TRY(prepare_kernel(transfer, stream, &home));
     if (home.context == stream.context) [[likely]] {
         return launch(what, stream);
     }

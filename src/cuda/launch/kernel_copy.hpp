@@ -31,6 +31,9 @@ VIA_NODISCARD Status check_device_of_stream(const Transfer &transfer, const Reso
 // for memory that no kernel reaches, and for a device without kernels.
 VIA_NODISCARD Status prepare_kernel(const Transfer &transfer, const ResolvedStream &stream);
 
+// Does the same. Also stores the stream that the kernel would run on.
+VIA_NODISCARD Status prepare_kernel(const Transfer &transfer, const ResolvedStream &stream, ResolvedStream *out_home);
+
 // Queues the kernel of a transfer that has loops. Launches it on another stream, and makes this one wait, if only
 // another context reaches the memory: one that the application has allocated in.
 VIA_NODISCARD Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream,

@@ -23,15 +23,17 @@ Status check_kernels(const ItemsTransfer &items) {
     return need_kernels(transfer.dst_side.device_id, items.what());
 }
 
-Status check_list(const char *argument, via_array *list, const ResolvedStream &stream) {
+// `home`: the stream that the kernel runs on.
+Status check_list(const char *argument, via_array *list, const ResolvedStream &home) {
     if (list == nullptr || list->device_type != VIA_DEVICE_CUDA) {
         return VIA_OK;
     }
     const Side side{list->device_type, list->device_id};
     const Transfer reads{list->data, list->data, 1, kPinned, side};
-    return reaches_memory(reads, stream)
+    return reaches_memory(reads, home)
                ? VIA_OK
-               : fail(VIA_ERROR_UNSUPPORTED, "%s is memory of another context than stream; expected the same one",
+               : fail(VIA_ERROR_UNSUPPORTED,
+                      "%s is memory of another context than the one whose kernels copy the rows; expected the same one",
                       argument);
 }
 
@@ -49,9 +51,10 @@ Status check(const ItemsTransfer &items, const ResolvedStream &stream) {
     if (route == ItemsRoute::Peer) {
         return VIA_OK;  // each device launches its part where its list is reached
     }
-    VIA_TRY(prepare_kernel(items.transfer, stream));
-    VIA_TRY(check_list("dst_index", items.dst_index, stream));
-    return check_list("src_index", items.src_index, stream);
+    ResolvedStream home;
+    VIA_TRY(prepare_kernel(items.transfer, stream, &home));
+    VIA_TRY(check_list("dst_index", items.dst_index, home));
+    return check_list("src_index", items.src_index, home);
 }
 
 // Waits for both arrays, and on the host for the stream's work if the host has a part. Lists are waited for where a
