@@ -157,6 +157,25 @@ static void null_is_the_legacy_stream_of_the_device_at_hand(void **state) {
     }
 }
 
+static void without_a_current_device_null_is_the_legacy_stream_of_the_destinations(void **state) {
+    (void)state;
+    need_two_devices();
+    for (int32_t i = 0; i < LENGTH(directions); ++i) {
+        pair both = new_pair(directions[i][0], directions[i][1], 300000);
+        const int device = directions[i][0] == OTHER_DEVICE;
+        on_device(device, hold, NULL);
+        cu_ok(cu(cuCtxSetCurrent)(NULL));
+        ok(via_copy_async(both.dst.array, both.src.array, NULL));
+        cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+        assert_block(&both.dst, 2);
+        on_device(device, release, NULL);
+        on_device(device, finish, CU_STREAM_LEGACY);
+        assert_block(&both.dst, 1);
+        release_block(&both.dst);
+        release_block(&both.src);
+    }
+}
+
 static void fences_of_one_device_are_waited_for_on_the_other(void **state) {
     (void)state;
     need_two_devices();
@@ -369,6 +388,7 @@ int main(void) {
         GPU_TEST(a_copy_comes_after_the_legacy_streams_of_both_devices),
         GPU_TEST(an_asynchronous_copy_runs_on_a_stream_of_either_device),
         GPU_TEST(null_is_the_legacy_stream_of_the_device_at_hand),
+        GPU_TEST(without_a_current_device_null_is_the_legacy_stream_of_the_destinations),
         GPU_TEST(fences_of_one_device_are_waited_for_on_the_other),
         GPU_TEST(a_copy_between_devices_is_a_node_of_a_graph),
         GPU_TEST(what_is_the_applications_is_not_changed),

@@ -94,8 +94,9 @@ bool uses_pageable_later(int32_t device_id) { return fixed_attribute<kWalks>(dev
 
 int32_t device_of_transfer(const Transfer &transfer) {
     if (devices_differ(transfer)) {
-        const int32_t current = device_of_thread();
-        return current == transfer.src_side.device_id ? current : transfer.dst_side.device_id;
+        const int32_t src = transfer.src_side.device_id;
+        const bool src_is_current = driver_is_usable(false) && current_device() == src;
+        return src_is_current ? src : transfer.dst_side.device_id;
     }
     if (is_device(transfer.dst_side)) {
         return transfer.dst_side.device_id;
