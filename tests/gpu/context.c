@@ -238,6 +238,45 @@ static void a_context_that_cannot_be_popped_is_not_left_current(void **state) {
     }
 }
 
+/* The kernel runs in the context of the source, which is entered from within another one. Each call fails in turn. */
+static void a_question_or_a_pop_that_fails_once_changes_no_context(void **state) {
+    (void)state;
+    steer();
+    need_two_devices();
+    need_kernels();
+    static const char *const calls[] = {"cuCtxPopCurrent", "cuPointerGetAttribute", "cuCtxGetDevice"};
+    CUcontext mine = new_context();
+    const CUdeviceptr memory = device_memory(60 * 50);
+    write_pattern(memory, 60 * 50, 1);
+    via_array *src = wrap_device(memory, 60 * 50, NULL);
+    via_array *dst = wrap_bytes((void *)(uintptr_t)managed_memory(60 * 50), 60 * 50, VIA_DEVICE_CUDA_MANAGED, 0, NULL);
+    via_array *rows = NULL;
+    via_array *columns = NULL;
+    via_array *transposed = NULL;
+    ok(via_array_reshape(src, 2, SHAPE(60, 50), &rows));
+    ok(via_array_permute(rows, NULL, &transposed));
+    ok(via_array_reshape(dst, 2, SHAPE(50, 60), &columns));
+    cu_ok(cu(cuCtxSetCurrent)(primary(1)));
+    for (int32_t i = 0; i < LENGTH(calls); ++i) {
+        for (int64_t n = 1; n <= 8; ++n) {
+            CUcontext after = mine;
+            note("%s, %d", calls[i], (int)n);
+            fake(fake_fail_at)(calls[i], n, CUDA_ERROR_UNKNOWN);
+            ok(via_copy_async(columns, transposed, NULL));
+            fake(fake_clear_faults)();
+            cu_ok(cu(cuCtxGetCurrent)(&after));
+            assert_ptr_equal(after, primary(1));
+            ok(via_array_synchronize(columns));
+        }
+    }
+    cu_ok(cu(cuCtxSetCurrent)(mine));
+    via_array *const made[] = {src, dst, rows, columns, transposed};
+    for (int32_t i = 0; i < LENGTH(made); ++i) {
+        via_array_release(made[i]);
+    }
+    end_context(mine);
+}
+
 /* The primary context keeps its handle over a reset, so that only its number reports. */
 static void a_reset(void) {
     assert_true(driver_is_there());
@@ -346,6 +385,7 @@ int main(void) {
         GPU_TEST(a_dead_current_context_gives_way_to_the_primary_one),
         GPU_TEST(a_thread_needs_no_context_of_its_own),
         GPU_TEST(a_context_that_cannot_be_popped_is_not_left_current),
+        GPU_TEST(a_question_or_a_pop_that_fails_once_changes_no_context),
         GPU_TEST(streams_and_fences_survive_a_reset_of_the_primary_context),
         GPU_TEST(a_fault_of_the_device_is_reported_and_releases),
     };

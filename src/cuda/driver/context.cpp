@@ -133,8 +133,9 @@ Status find_current(int32_t device_id, ContextKey *out_key) {
     }
     out_key->id = context_id(out_key->context);
     if (!(last_asked.key == *out_key) || driver().cuCtxGetId == nullptr) [[unlikely]] {
-        const int32_t found = current_device();
-        last_asked = {found >= 0 ? *out_key : ContextKey{}, found};
+        CUdevice found = -1;
+        const bool is_known = asked_again([&] { return driver().cuCtxGetDevice(&found); }) == CUDA_SUCCESS;
+        last_asked = {is_known ? *out_key : ContextKey{}, is_known ? found : -1};
     }
     if (last_asked.device_id != device_id) {
         *out_key = {};
@@ -183,7 +184,7 @@ Status ContextScope::enter_device(int32_t device_id, ContextKey *out_key) {
 void ContextScope::leave() {
     if (pushed_) {
         CUcontext popped = nullptr;
-        if (driver().cuCtxPopCurrent(&popped) != CUDA_SUCCESS) [[unlikely]] {
+        if (asked_again([&] { return driver().cuCtxPopCurrent(&popped); }) != CUDA_SUCCESS) [[unlikely]] {
             (void)driver().cuCtxSetCurrent(before_);
         }
         pushed_ = false;

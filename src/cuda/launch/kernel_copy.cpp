@@ -13,9 +13,10 @@ namespace {
 // pinned and managed memory, and pool memory and mapped memory, which have no context.
 CUcontext context_of(const Side &side, const void *address) {
     CUcontext context = nullptr;
-    const bool is_known = is_device(side) && driver().cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT,
-                                                                            number_of(address)) == CUDA_SUCCESS;
-    return is_known ? context : nullptr;
+    const auto ask = [&] {
+        return driver().cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, number_of(address));
+    };
+    return is_device(side) && asked_again(ask) == CUDA_SUCCESS ? context : nullptr;
 }
 
 // Returns whether a kernel on the stream reaches memory of the context.
