@@ -277,6 +277,27 @@ static void a_question_or_a_pop_that_fails_once_changes_no_context(void **state)
     end_context(mine);
 }
 
+/* The context of the legacy stream is not the current one, and is entered for each step. */
+static void nothing_runs_any_more_when_a_context_could_not_be_entered(void **state) {
+    (void)state;
+    steer();
+    need_two_devices();
+    CUcontext popped = NULL;
+    via_array *array = wrap_device(device_memory(5000), 5000, NULL);
+    fake(fake_stream_delay)(CU_STREAM_LEGACY, 20000);
+    for (int64_t n = 1; n <= 6; ++n) {
+        note("call %d", (int)n);
+        cu_ok(cu(cuCtxPushCurrent)(primary(1)));
+        fake(fake_fail_at)("cuCtxPushCurrent", n, CUDA_ERROR_UNKNOWN);
+        (void)!via_fill(array, NULL, NULL);
+        fake(fake_clear_faults)();
+        cu_ok(cu(cuCtxPopCurrent)(&popped));
+        assert_true(is_done(CU_STREAM_LEGACY));
+    }
+    fake(fake_stream_delay)(CU_STREAM_LEGACY, 0);
+    via_array_release(array);
+}
+
 /* The primary context keeps its handle over a reset, so that only its number reports. */
 static void a_reset(void) {
     assert_true(driver_is_there());
@@ -386,6 +407,7 @@ int main(void) {
         GPU_TEST(a_thread_needs_no_context_of_its_own),
         GPU_TEST(a_context_that_cannot_be_popped_is_not_left_current),
         GPU_TEST(a_question_or_a_pop_that_fails_once_changes_no_context),
+        GPU_TEST(nothing_runs_any_more_when_a_context_could_not_be_entered),
         GPU_TEST(streams_and_fences_survive_a_reset_of_the_primary_context),
         GPU_TEST(a_fault_of_the_device_is_reported_and_releases),
     };

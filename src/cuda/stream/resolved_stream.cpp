@@ -73,11 +73,13 @@ Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_stream
     return find_capture(out_stream);
 }
 
+// Enters a second time, as wait_for_work waits: what was queued must not run on after the failure is returned.
 Status wait_for_stream(const ResolvedStream &stream) {
     const RelaxedCapture relaxed;
     ContextScope scope;
-    VIA_TRY(enter_for(stream, &scope));
-    return check_driver(wait_for_work(stream.handle), "cuStreamSynchronize");
+    const Status entered = enter_for(stream, &scope);
+    VIA_TRY(entered == VIA_OK ? VIA_OK : enter_for(stream, &scope));
+    return first_of(entered, check_driver(wait_for_work(stream.handle), "cuStreamSynchronize"));
 }
 
 bool is_of_primary_context(const ResolvedStream &stream) {
