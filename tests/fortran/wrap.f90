@@ -203,10 +203,11 @@ contains
   subroutine wrap_polymorphic(array)
     class(*), target, intent(inout) :: array(:)
     type(viaduct_array) :: exported
+    integer(c_int32_t) :: dtype
     integer(c_int) :: ierr
     call exported%wrap(array, ierr)
-    call promise("an array of class(*) is known or refused", &
-      ierr == VIA_ERROR_DTYPE .or. via_array_dtype(exported%handle) == VIA_INT16)
+    dtype = via_array_dtype(exported%handle)
+    call promise("an array of class(*) is known or refused", ierr == VIA_ERROR_DTYPE .or. dtype == VIA_INT16)
     call exported%release()
     select type (array)
     type is (integer(c_int16_t))
