@@ -323,6 +323,35 @@ static void failures_on_the_way_into_a_graph_lose_no_array(void **state) {
     }
 }
 
+/* While this thread captures, an event may not be asked for. The mode of the capture is changed for that. */
+static void a_change_of_the_capture_mode_that_fails_once_loses_no_order(void **state) {
+    (void)state;
+    steer();
+    CUstream writer = new_stream();
+    CUstream reader = new_stream();
+    CUstream captured = new_stream();
+    const CUdeviceptr from = device_memory(64);
+    const CUdeviceptr to = device_memory(64);
+    via_array *src = wrap_device(from, 64, NULL);
+    via_array *dst = wrap_device(to, 64, NULL);
+    for (int64_t n = 1; n <= 6; ++n) {
+        note("exchange %d", (int)n);
+        hold(writer);
+        cu_ok(cu(cuMemsetD8Async)(from, (unsigned char)n, 64, writer));
+        ok(via_array_set_ready(src, wrap_native(writer, 0)));
+        begin_capture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL);
+        fake(fake_fail_at)("cuThreadExchangeStreamCaptureMode", n, CUDA_ERROR_UNKNOWN);
+        ok(via_copy_async(dst, src, wrap_native(reader, 0)));
+        fake(fake_clear_faults)();
+        end_capture(captured);
+        release(writer);
+        cu_ok(cu(cuStreamSynchronize)(reader));
+        assert_device_bytes(to, 64, (unsigned char)n);
+    }
+    via_array_release(dst);
+    via_array_release(src);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_graph_holds_the_array_recorded_on_its_stream),
@@ -340,6 +369,7 @@ int main(void) {
         GPU_TEST(an_import_on_a_captured_stream_is_ready),
         GPU_TEST(a_capture_already_broken_is_reported),
         GPU_TEST(failures_on_the_way_into_a_graph_lose_no_array),
+        GPU_TEST(a_change_of_the_capture_mode_that_fails_once_loses_no_order),
     };
     return run_gpu_tests(tests);
 }

@@ -89,19 +89,19 @@ class RelaxedCapture {
 public:
     RelaxedCapture() : entered_(!capture_is_relaxed && exchange()) { capture_is_relaxed |= entered_; }
     ~RelaxedCapture() {
-        if (!entered_) {
-            return;
-        }
-        capture_is_relaxed = false;
-        if (!exchange()) [[unlikely]] {
-            (void)exchange();  // the thread must not stay so
+        if (entered_) {
+            capture_is_relaxed = false;
+            (void)exchange();
         }
     }
     RelaxedCapture(const RelaxedCapture &) = delete;
     RelaxedCapture &operator=(const RelaxedCapture &) = delete;
 
 private:
-    bool exchange() { return driver().cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS; }
+    // The thread must not stay relaxed, nor ask what breaks its capture.
+    bool exchange() {
+        return asked_again([&] { return driver().cuThreadExchangeStreamCaptureMode(&mode_); }) == CUDA_SUCCESS;
+    }
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
     const bool entered_;
 };
