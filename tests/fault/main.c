@@ -181,9 +181,10 @@ static int may_leak(const fault_plan *plan) {
     return plan->kind == FAULT_DRIVER && (plan->stays || plan->poisons || is_end);
 }
 
-/* What is kept for later is kept once: a fault that leaves something behind each time that it happens leaks. */
+/* What is kept for later is kept once, or once for each thread that runs tasks, of which a busy machine makes up to 64.
+   A fault that leaves something behind more often leaks. */
 static void find_leak(const scenario *given, const fault_plan *plan, int64_t n, account before) {
-    const int most_turns = 12;
+    const int most_turns = 80;
     const int64_t blocks = blocks_so_far();
     const char *what = "";
     for (int turn = 0; what != NULL && turn < most_turns; ++turn) {

@@ -195,7 +195,8 @@ PyObject *array_subscript(PyObject *self, PyObject *key) {
     return view != nullptr ? new_array(view, origin_of(self)) : nullptr;
 }
 
-// CPython has added the length to a negative index. One that is negative still counts from the end no more.
+// CPython has added the length to a negative index. One that is still negative is out of bounds, and would count from
+// the end again.
 PyObject *array_item(PyObject *self, Py_ssize_t index) {
     via_array *array = handle_of(self);
     via_array *view = nullptr;
