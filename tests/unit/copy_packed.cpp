@@ -174,17 +174,36 @@ void copy_as(via_array *dst, via_array *src, How how) {
     via_task_release(task);
 }
 
+struct Elements {
+    int32_t dtype;
+    int64_t item_bits;
+    std::vector<int64_t> shape;
+};
+
+Elements random_elements(Random *random) {
+    const int32_t dtype = kPacked[random->between(0, std::size(kPacked) - 1)];
+    std::vector<int64_t> shape(static_cast<size_t>(random->between(1, 4)));
+    for (int64_t &extent : shape) {
+        extent = random->between(1, 7);
+    }
+    return {dtype, via::dtype_bits(dtype), shape};
+}
+
+void put_bits(const std::vector<char> &from, int64_t first, int64_t count, int64_t at, std::vector<char> *to) {
+    for (int64_t i = 0; i < count; ++i) {
+        char &byte = (*to)[static_cast<size_t>((at + i) / 8)];
+        byte = static_cast<char>((byte & ~(1 << (at + i) % 8)) | bit(from, first + i) << (at + i) % 8);
+    }
+}
+
 void any_layout_is_copied_as_bit_by_bit_and_nothing_else_is_written(void **) {
     constexpr size_t kBytes = 1 << 15;  // more than any of the layouts reaches
     Random random(35);
     int32_t in_bits = 0;
     for (int32_t round = 0; round < 2000; ++round) {
-        const int32_t dtype = kPacked[random.between(0, std::size(kPacked) - 1)];
-        const int64_t item_bits = via::dtype_bits(dtype);
-        std::vector<int64_t> shape(static_cast<size_t>(random.between(1, 4)));
-        for (int64_t &extent : shape) {
-            extent = random.between(1, 7);
-        }
+        const Elements drawn = random_elements(&random);
+        const auto &shape = drawn.shape;
+        const int64_t item_bits = drawn.item_bits;
         const PackedLayout to = random_packed(&random, shape, item_bits, false);
         const PackedLayout from = random_packed(&random, shape, item_bits, true);
         std::vector<char> dst(kBytes);
@@ -192,14 +211,10 @@ void any_layout_is_copied_as_bit_by_bit_and_nothing_else_is_written(void **) {
         random.fill(&dst);
         random.fill(&src);
         std::vector<char> expected = dst;
-        for_each_element(shape, to, from, item_bits, [&](int64_t at, int64_t given) {
-            for (int64_t i = 0; i < item_bits; ++i) {
-                char &byte = expected[static_cast<size_t>((at + i) / 8)];
-                byte = static_cast<char>((byte & ~(1 << (at + i) % 8)) | bit(src, given + i) << (at + i) % 8);
-            }
-        });
-        const Wrapped dst_array(dst.data() + to.first, dtype, shape, to.strides, kElements);
-        const Wrapped src_array(src.data() + from.first, dtype, shape, from.strides, kElements);
+        for_each_element(shape, to, from, item_bits,
+                         [&](int64_t at, int64_t given) { put_bits(src, given, item_bits, at, &expected); });
+        const Wrapped dst_array(dst.data() + to.first, drawn.dtype, shape, to.strides, kElements);
+        const Wrapped src_array(src.data() + from.first, drawn.dtype, shape, from.strides, kElements);
         via::Plan plan;
         assert_int_equal(via::normalise_copy(dst_array.get(), src_array.get(), &plan), VIA_OK);
         in_bits += plan.in_bits ? 1 : 0;
@@ -213,12 +228,9 @@ void any_layout_is_filled_as_bit_by_bit_and_nothing_else_is_written(void **) {
     constexpr size_t kBytes = 1 << 15;
     Random random(37);
     for (int32_t round = 0; round < 2000; ++round) {
-        const int32_t dtype = kPacked[random.between(0, std::size(kPacked) - 1)];
-        const int64_t item_bits = via::dtype_bits(dtype);
-        std::vector<int64_t> shape(static_cast<size_t>(random.between(1, 4)));
-        for (int64_t &extent : shape) {
-            extent = random.between(1, 7);
-        }
+        const Elements drawn = random_elements(&random);
+        const auto &shape = drawn.shape;
+        const int64_t item_bits = drawn.item_bits;
         const PackedLayout to = random_packed(&random, shape, item_bits, false);
         std::vector<char> element(64);
         std::vector<char> dst(kBytes);
@@ -228,13 +240,9 @@ void any_layout_is_filled_as_bit_by_bit_and_nothing_else_is_written(void **) {
             std::fill(element.begin(), element.end(), char{0});
         }
         std::vector<char> expected = dst;
-        for_each_element(shape, to, to, item_bits, [&](int64_t at, int64_t) {
-            for (int64_t i = 0; i < item_bits; ++i) {
-                char &byte = expected[static_cast<size_t>((at + i) / 8)];
-                byte = static_cast<char>((byte & ~(1 << (at + i) % 8)) | bit(element, i) << (at + i) % 8);
-            }
-        });
-        const Wrapped dst_array(dst.data() + to.first, dtype, shape, to.strides, kElements);
+        for_each_element(shape, to, to, item_bits,
+                         [&](int64_t at, int64_t) { put_bits(element, 0, item_bits, at, &expected); });
+        const Wrapped dst_array(dst.data() + to.first, drawn.dtype, shape, to.strides, kElements);
         const void *given = round % 8 == 0 ? nullptr : element.data();
         assert_int_equal(via::fill_array(dst_array.get(), given), VIA_OK);
         assert_memory_equal(dst.data(), expected.data(), kBytes);
