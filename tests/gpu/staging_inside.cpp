@@ -157,8 +157,8 @@ void eight_threads_share_the_ring(void **) {
     assert_int_equal(via::set_num_threads(0), VIA_OK);
 }
 
-// Stands in for the driver's copy to the host. The first copy takes so long to queue that all other workers wait. The
-// second is queued only when a worker has asked whether the first has landed.
+// Stands in for the driver's copy to the host. The first copy that a worker queues takes so long that all others wait.
+// The second is queued only when a worker has asked whether the first has landed.
 class Queueing {
 public:
     Queueing() : copy_(driver_table().cuMemcpyDtoHAsync), query_(driver_table().cuEventQuery) {
@@ -183,11 +183,13 @@ public:
 private:
     void wait() {
         constexpr std::chrono::milliseconds kUntilOthersSleep{100};
-        constexpr int kPauses = 5000;  // milliseconds
-        const int number = ++count_;
+        constexpr int kPauses = 5000;      // milliseconds
+        constexpr int kBeforeWorkers = 4;  // by the caller, before others wake
+        const int number = ++count_ - kBeforeWorkers;
         if (number == 1) {
             std::this_thread::sleep_for(kUntilOthersSleep);
         } else if (number == 2) {
+            asked_ = false;
             for (int i = 0; i < kPauses && !asked_; ++i) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
             }

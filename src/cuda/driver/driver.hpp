@@ -82,28 +82,36 @@ inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUde
 // Whether the thread is in the scope below. Initial-exec: see core/base/thread_state.hpp.
 inline constinit thread_local bool capture_is_relaxed __attribute__((tls_model("initial-exec"))) = false;
 
+inline bool exchange_capture_mode(CUstreamCaptureMode *mode) {
+    return asked_again([&] { return driver().cuThreadExchangeStreamCaptureMode(mode); }) == CUDA_SUCCESS;
+}
+
 // Relaxes the thread's capture mode for a scope; nests, and the outermost scope asks the driver. Threads of the library
 // need it before they call the driver. User threads need it for calls that a capture elsewhere would forbid: an event
 // query by another thread ends a global capture.
 class RelaxedCapture {
 public:
-    RelaxedCapture() : entered_(!capture_is_relaxed && exchange()) { capture_is_relaxed |= entered_; }
+    RelaxedCapture() : entered_(!capture_is_relaxed && exchange_capture_mode(&mode_)) {
+        capture_is_relaxed |= entered_;
+    }
     ~RelaxedCapture() {
         if (entered_) {
             capture_is_relaxed = false;
-            (void)exchange();
+            (void)exchange_capture_mode(&mode_);
         }
     }
     RelaxedCapture(const RelaxedCapture &) = delete;
     RelaxedCapture &operator=(const RelaxedCapture &) = delete;
 
 private:
-    // The thread must not stay relaxed, nor ask what breaks its capture.
-    bool exchange() {
-        return asked_again([&] { return driver().cuThreadExchangeStreamCaptureMode(&mode_); }) == CUDA_SUCCESS;
-    }
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
     const bool entered_;
 };
+
+// Relaxes the capture mode of a thread of the library's own, which stays so until the thread ends.
+inline void stay_relaxed() {
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    capture_is_relaxed = capture_is_relaxed || exchange_capture_mode(&mode);
+}
 
 }  // namespace via::cuda

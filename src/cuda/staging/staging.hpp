@@ -14,11 +14,14 @@
 //   chunk: elements that a kernel converts.
 // - staging_plan.hpp also cuts the bytes. A chunk passes through one slot by one copy of the engine. A piece is what
 //   one worker takes of a chunk. Chunks grow at the beginning and shrink at the end, so that neither side waits long.
-// - staging_endpoints.hpp does the work of one piece or chunk. On the host that is memcpy past the caches, gather,
-//   scatter or file I/O; on the device it is a copy engine and a kernel.
+// - staging_endpoints.hpp does the work of one piece or chunk. On the host that is memcpy or gather past the
+//   caches, scatter or file I/O; on the device it is a copy engine and a kernel.
 // - staging_pipeline.hpp is one copy under way. A worker claims the next piece under a mutex until none is left. The
-//   worker that finishes the last piece of a chunk hands the slot to the copy engine, or returns it.
-//   Towards the host the worker that opens a chunk queues those ahead, while the others copy what has landed.
+//   worker that finishes the last piece of a chunk hands the slot to the copy engine, or returns it. Helpers leave the
+//   last chunks to the caller, and enter the context only where they call the driver: a thread that has just woken calls
+//   it slowly, and keeps others waiting for its lock.
+//   Towards the host the caller queues the first chunks before it wakes helpers. Later the worker that opens a chunk
+//   queues those ahead, while the others copy what has landed.
 // - ring.hpp owns the slots. Copies of several threads share them one slot at a time, in the order they asked. A copy
 //   holds no slot that it needs another one to release, so copies never deadlock.
 //

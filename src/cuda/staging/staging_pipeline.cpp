@@ -35,10 +35,18 @@ StagingPipeline::StagingPipeline(const StagedCopy &copy, const StagedStreams &st
     ends_.find_new_pages();
 }
 
+// Lets the device begin before helpers wake, which takes long.
 Status StagingPipeline::copy(int32_t workers) {
     const UnderWay counted;
     workers = std::min(workers, fair_share());
+    if (!to_device()) {
+        fill_next();
+        if (has_room_ahead()) {
+            fill_ahead();
+        }
+    }
     parallel_for(workers, workers, work, this);
+    submit_left();
     give_back_rest();
     return outcome();
 }
@@ -51,17 +59,17 @@ void StagingPipeline::work_here(int64_t worker) {
     if (is_stopped()) {
         return;
     }
-    const bool is_helper = pthread_equal(pthread_self(), caller_) == 0;
-    const NearDevice near(is_helper ? ring_.cpus() : nullptr);
-    const RelaxedCapture relaxed;
-    ContextScope scope;
-    if (!succeeded(scope.enter(streams_.each[0].context))) {
-        return;
+    const NearDevice near(is_caller() ? nullptr : ring_.cpus());
+    if (!is_caller()) {
+        stay_relaxed();
     }
     Piece piece{};
     while (worker < fair_share() && claim(&piece)) {
         const bool copied = to_device() ? fill(piece) : empty(piece);
         finish(piece, copied);
+        if (is_caller()) {
+            submit_left();
+        }
     }
 }
 
@@ -174,6 +182,7 @@ StagingPipeline::Chunk *StagingPipeline::start_chunk(Slot *slot) {
     chunk.landed.store(false, std::memory_order_relaxed);
     chunk.being_asked.store(false, std::memory_order_relaxed);
     cut_so_far_ += chunk.length;
+    all_cut_.store(cut_so_far_ == ends_.nbytes(), std::memory_order_relaxed);
     return &chunk;
 }
 
@@ -184,7 +193,9 @@ bool StagingPipeline::start_filling(Slot *slot) {
         const std::lock_guard<AdaptiveMutex> lock(mutex_);
         chunk = start_chunk(slot);
     }
-    if (!succeeded(ends_.fetch(slot->memory, scratch_of(*slot), chunk->offset, chunk->length, *chunk->stream)) ||
+    ContextScope scope;
+    if (!succeeded(scope.enter(context())) ||
+        !succeeded(ends_.fetch(slot->memory, scratch_of(*slot), chunk->offset, chunk->length, *chunk->stream)) ||
         !succeeded(check_driver(driver().cuEventRecord(slot->event, chunk->stream->handle), "cuEventRecord"))) {
         return false;  // give_back_rest waits for the streams
     }
@@ -266,16 +277,32 @@ void StagingPipeline::finish(const Piece &piece, bool copied) {
     }
     if (chunk.spoilt.load(std::memory_order_relaxed)) {
         give_up(chunk);
-    } else if (to_device()) {
-        submit(chunk);
-    } else {
+    } else if (!to_device()) {
         ring_.give_back(std::exchange(chunk.slot, nullptr));
+    } else if (is_caller() || !leave_to_caller(chunk)) {
+        submit(chunk);
+    }
+}
+
+// Leaves one of the last chunks to the caller, whose calls of the driver take 5 us where those of a thread that has
+// just woken take 40. Not before all chunks are cut: until then the caller may wait for a slot, or for one who does.
+bool StagingPipeline::leave_to_caller(Chunk &chunk) {
+    Chunk *none = nullptr;
+    return all_cut_.load(std::memory_order_relaxed) && left_to_caller_.compare_exchange_strong(none, &chunk);
+}
+
+void StagingPipeline::submit_left() {
+    Chunk *chunk = left_to_caller_.exchange(nullptr);
+    if (chunk != nullptr) {
+        submit(*chunk);
     }
 }
 
 void StagingPipeline::submit(Chunk &chunk) {
     Slot *slot = chunk.slot;
-    if (!succeeded(ends_.send(slot->memory, scratch_of(*slot), chunk.offset, chunk.length, *chunk.stream))) {
+    ContextScope scope;
+    if (!succeeded(scope.enter(context())) ||
+        !succeeded(ends_.send(slot->memory, scratch_of(*slot), chunk.offset, chunk.length, *chunk.stream))) {
         give_up(chunk);
         return;
     }

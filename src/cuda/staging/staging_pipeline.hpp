@@ -82,6 +82,8 @@ private:
     bool wait_until_landed(Chunk &chunk);
     void finish(const Piece &piece, bool copied);
     void submit(Chunk &chunk);
+    bool leave_to_caller(Chunk &chunk);
+    void submit_left();
     void give_up(Chunk &chunk);
 
     void stop(Status status);
@@ -91,6 +93,8 @@ private:
     VIA_NODISCARD Status outcome();
 
     bool to_device() const { return ends_.to_device(); }
+    bool is_caller() const { return pthread_equal(pthread_self(), caller_) != 0; }
+    CUcontext context() const { return streams_.each[0].context; }
     char *scratch_of(const Slot &slot) const {
         return scratch_ != nullptr ? scratch_ + slot.number * ring_.slot_bytes() : nullptr;
     }
@@ -115,6 +119,8 @@ private:
 
     std::atomic<uint32_t> queued_{0};  // changes with what waiters wait for
     std::condition_variable changed_;
+    std::atomic<bool> all_cut_{false};
+    std::atomic<Chunk *> left_to_caller_{nullptr};  // that is filled
     std::atomic<int64_t> done_{0};
     std::atomic<bool> stopped_{false};
     std::atomic<bool> cancelled_{false};
