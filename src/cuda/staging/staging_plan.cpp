@@ -62,7 +62,7 @@ PackedOrder make_staged_order(const Transfer &transfer, const StagedPlan &plan) 
 }
 
 bool is_soon_done(const Transfer &transfer) {
-    constexpr int64_t kToDevice = int64_t{1280} << 10;
+    constexpr int64_t kToDevice = int64_t{768} << 10;
     constexpr int64_t kToHost = int64_t{640} << 10;
     return transfer.nbytes < (is_to_device(transfer) ? kToDevice : kToHost);
 }

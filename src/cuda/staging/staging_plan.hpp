@@ -14,7 +14,7 @@ StagedPlan plan_staged(const Transfer &transfer, bool kernels);
 // Makes the order in which such a copy passes.
 PackedOrder make_staged_order(const Transfer &transfer, const StagedPlan &plan);
 
-// Returns whether the caller has copied adjacent bytes of the host by the time that a helper wakes, 40 to 70 us later
+// Returns whether the caller has copied adjacent bytes of the host by the time that a helper wakes, 20 to 70 us later
 // on a virtual machine.
 bool is_soon_done(const Transfer &transfer);
 
