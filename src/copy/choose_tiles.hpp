@@ -11,7 +11,7 @@ constexpr bool is_small(const Plan &plan) { return plan.nbytes <= int64_t{32} <<
 // Decides how a copy in normal form is to be done.
 void choose_tiles(Plan *plan);
 
-// Chooses for one thread among others. `streaming`: with stores that bypass the cache, if there are any.
-void choose_tiles_single(Plan *plan, bool streaming);
+// Decides for so many threads. `streaming`: with stores that bypass the cache, where that pays.
+void choose_tiles(Plan *plan, int32_t threads, bool streaming = false);
 
 }  // namespace via

@@ -38,13 +38,13 @@ Status run_on_host(CopyPlan *plan) {
 }
 
 // Copies one part on the calling thread, for copies that pass through the host's memory.
-void copy_part(const cuda::Move &move, cuda::Cache cache) {
+void copy_part(const cuda::Move &move) {
     Plan plan;
     normalise_bytes(move.dst, move.src, move.run, &plan);
     plan.nbytes = move.nbytes;
     plan.ndim = move.ndim;
     std::copy_n(move.axes, move.ndim, plan.axes);
-    choose_tiles_single(&plan, cache == cuda::Cache::Past);
+    choose_tiles(&plan, 1);
     run_plan(plan);
 }
 

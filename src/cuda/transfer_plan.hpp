@@ -25,9 +25,8 @@ struct Side {
 
 struct Move;
 
-// A strided host copy on the calling thread, passed in by the rooms above. Past: a device reads next what it writes.
-enum class Cache : int32_t { Through, Past };
-using HostCopy = void (*)(const Move &move, Cache cache);
+// A strided host copy on the calling thread, passed in by the rooms above.
+using HostCopy = void (*)(const Move &move);
 
 struct Transfer {
     void *dst;

@@ -98,7 +98,7 @@ private:
         for (int32_t i = extents_.ndim - 1; i >= level; --i) {
             plan.axes[plan.ndim++] = {i == level ? count : extents_.counts[i], groups_.bytes[i + 1], extents_.steps[i]};
         }
-        choose_tiles_single(&plan, false);
+        choose_tiles(&plan, 1);
         run_plan(plan);
         return VIA_OK;
     }

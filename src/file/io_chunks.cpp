@@ -20,7 +20,7 @@ namespace {
 Status copy_singles(via_array *dst, via_array *src) {
     Plan plan;
     VIA_TRY(normalise_copy(dst, src, &plan));
-    choose_tiles_single(&plan, false);
+    choose_tiles(&plan, 1);
     run_plan(plan);
     return VIA_OK;
 }

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -165,12 +166,13 @@ void the_ring_copies_matrices_slot_by_slot(void **) {
 }
 
 // Threads that pack two copies. Those of the first wait for the second to begin, and then, if they go on with the
-// first, for as long as the second has one thread only.
+// first after a piece of it, for as long as the second has one thread only.
 struct Packers {
+    static constexpr int64_t kPiece = 128 << 10;
     std::mutex mutex;
     std::condition_variable changed;
-    std::set<std::thread::id> first;
-    std::set<std::thread::id> second;
+    std::map<std::thread::id, int64_t> first;  // with the bytes that each has packed
+    std::map<std::thread::id, int64_t> second;
     const char *second_begin = nullptr;
     const char *second_end = nullptr;
 
@@ -179,18 +181,20 @@ struct Packers {
         changed.notify_all();
         return changed.wait_for(lock, std::chrono::seconds(20), condition);
     }
-    void meet(const char *src) {
+    void meet(const char *src, int64_t nbytes) {
         std::unique_lock<std::mutex> lock(mutex);
         const bool is_second = src >= second_begin && src < second_end;
-        const bool again = !(is_second ? second : first).insert(std::this_thread::get_id()).second;
+        int64_t &packed = (is_second ? second : first)[std::this_thread::get_id()];
+        const bool again = packed >= kPiece;
+        packed += nbytes;
         assert_true(wait(lock, [&] { return second.size() >= (is_second || again ? 2 : 1); }));
     }
 };
 
 Packers packers;
 
-void meet_and_copy(const via::cuda::Move &move, via::cuda::Cache) {
-    packers.meet(move.src);
+void meet_and_copy(const via::cuda::Move &move) {
+    packers.meet(move.src, move.nbytes);
     copy_naively(move.dst, move.src, move.run, move.ndim, move.axes);
 }
 
@@ -253,7 +257,7 @@ void up_to_a_mebibyte_is_bounced_in_one_piece(void **) {
     const auto count = [](const char *name) { return fake(fake_call_count)(name); };
     const auto untouched = [](const Transfer &transfer, const ResolvedStream &stream) {
         Transfer dense = transfer;
-        dense.host_copy = [](const via::cuda::Move &, via::cuda::Cache) { assert_true(false); };
+        dense.host_copy = [](const via::cuda::Move &) { assert_true(false); };
         return by_bounce(true)(dense, stream);
     };
     const int64_t up = count("cuMemcpyHtoDAsync");

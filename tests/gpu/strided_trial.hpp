@@ -100,7 +100,7 @@ private:
 
 // ---------------------------------------------------------------------------------------------- copies
 
-inline void copy_on_host(const via::cuda::Move &move, via::cuda::Cache) {
+inline void copy_on_host(const via::cuda::Move &move) {
     copy_naively(move.dst, move.src, move.run, move.ndim, move.axes);
 }
 

@@ -161,7 +161,7 @@ void streamed_elements_go_through_a_scratch_unless_src_has_the_order_of_dst(void
     const auto goes_through_one = [](const std::vector<int64_t> &shape, const std::vector<int64_t> &to,
                                      const std::vector<int64_t> &from) {
         via::Plan plan = plan_of(shape, to, from);
-        via::choose_tiles_single(&plan, true);
+        via::choose_tiles(&plan, 1, true);
         return plan.by_rows;
     };
     assert_false(goes_through_one({1000, 1000}, {1000, 1}, {2000, 2}));

@@ -103,7 +103,7 @@ bool check_one_streamed(Random *random, const std::vector<int64_t> &shape, int64
     const Wrapped src_array(src.data(), dtype_of_size(item), shape, from.steps);
     via::Plan plan;
     assert_int_equal(via::normalise_copy(dst_array.get(), src_array.get(), &plan), VIA_OK);
-    via::choose_tiles_single(&plan, true);
+    via::choose_tiles(&plan, 1, true);
     via::run_plan(plan);
     assert_memory_equal(dst.bytes.data(), expected.data(), expected.size());
     return plan.by_rows;

@@ -432,7 +432,7 @@ private:
     }
 
     static void copy_alone(Plan *plan) {
-        choose_tiles_single(plan, false);
+        choose_tiles(plan, 1);
         run_plan(*plan);
     }
 

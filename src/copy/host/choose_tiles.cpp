@@ -362,7 +362,9 @@ int64_t run_block_for(const Plan &plan) {
     return plan.threads == 1 ? kRunBlock : std::clamp(part & -kPage, kLeastTile, kRunBlock);
 }
 
-void cut(Plan *plan, bool streaming, int32_t threads) {
+}  // namespace
+
+void choose_tiles(Plan *plan, int32_t threads, bool streaming) {
     cover(plan);
     plan->threads = threads;
     if (is_small(*plan) && !streaming) {
@@ -377,19 +379,15 @@ void cut(Plan *plan, bool streaming, int32_t threads) {
     part_dst(plan);
 }
 
-}  // namespace
-
 void choose_tiles(Plan *plan) {
     if (plan->nbytes < kLeastShared) {
-        cut(plan, false, 1);
+        choose_tiles(plan, 1);
         return;
     }
     const double part = plan->ndim > 0 ? kStridedPart : kPlainPart;
     const auto streamed = static_cast<int64_t>(part * static_cast<double>(last_level_bytes()));
     const int64_t threads = std::min<int64_t>(std::max<int64_t>(plan->nbytes / kBytesPerThread, 2), num_threads());
-    cut(plan, plan->nbytes >= streamed, static_cast<int32_t>(threads));
+    choose_tiles(plan, static_cast<int32_t>(threads), plan->nbytes >= streamed);
 }
-
-void choose_tiles_single(Plan *plan, bool streaming) { cut(plan, streaming, 1); }
 
 }  // namespace via

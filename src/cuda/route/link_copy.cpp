@@ -130,7 +130,7 @@ struct Bounce {
 
     // The driver has read pageable memory on return, so that the next piece may overwrite the buffer.
     Status send(int64_t offset, int64_t nbytes) const {
-        VIA_TRY(buffer != nullptr ? ends.fill(buffer, offset, nbytes, Cache::Through) : VIA_OK);
+        VIA_TRY(buffer != nullptr ? ends.gather(buffer, offset, nbytes) : VIA_OK);
         VIA_TRY(ends.send(host(offset), scratch, offset, nbytes, stream));
         return uses_pageable_later(stream.device_id) ? wait_for_stream(stream) : VIA_OK;
     }

@@ -33,9 +33,12 @@ public:
     // Returns the most bytes from there on that a slot holds, for copies without chunks.
     int64_t whole_piece(int64_t offset) const;
 
+    // Packs a part of what is not adjacent in the caller's memory.
+    VIA_NODISCARD Status gather(char *buffer, int64_t offset, int64_t nbytes) const;
+
     // Copies a part between a slot and the caller's memory. prepare() does what needs no slot yet.
     void prepare(int64_t offset, int64_t nbytes) const;
-    VIA_NODISCARD Status fill(char *slot, int64_t offset, int64_t nbytes, Cache cache = Cache::Past) const;
+    VIA_NODISCARD Status fill(char *slot, int64_t offset, int64_t nbytes) const;
     VIA_NODISCARD Status empty(const char *slot, int64_t offset, int64_t nbytes) const;
 
     // Queues the device's part: from a slot to the device's memory, or into a slot. `scratch` is as large as the slot.
@@ -51,6 +54,7 @@ public:
 private:
     bool is_strided() const { return copy_.transfer.ndim > 0; }
     bool is_by_rows() const { return is_strided() && copy_.plan.step == DeviceStep::Engine; }
+    VIA_NODISCARD Status gather_for_device(char *slot, int64_t offset, int64_t nbytes) const;
     void *packed_memory(void *slot, void *scratch, int64_t offset) const;
 
     const StagedCopy copy_;
@@ -61,7 +65,6 @@ private:
 };
 
 // Copies into memory that a device reads next, past the caches where possible. The device sees all of it on return.
-// `dst` is aligned to 64 bytes.
 void store_for_device(void *dst, const void *src, int64_t nbytes);
 
 }  // namespace via::cuda
