@@ -4,31 +4,23 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
-#include <new>
 #include <thread>
 
 #include "core/base/lock.hpp"
 #include "core/diagnostics/log.hpp"
+#include "cuda/driver/per_context.hpp"
 
 namespace via::cuda {
 namespace {
 
 constexpr int32_t kCount = static_cast<int32_t>(kernels::Id::count);
 
-// The kernels that a context has loaded. Never freed, since any thread may read it. Reused for another context after
-// its own is gone, and the kernels with that.
+// The kernels that a context has loaded.
 struct Loaded {
-    bool serves(const ContextKey &key) const {
-        return id.load(std::memory_order_acquire) == key.id && context.load(std::memory_order_relaxed) == key.context;
-    }
-
-    Loaded *next = nullptr;
-    std::atomic<uint64_t> id{0};
-    std::atomic<CUcontext> context{nullptr};
     CUfunction functions[kCount] = {};
 };
 
-std::atomic<Loaded *> all_loaded{nullptr};
+constinit PerContext<Loaded> all_loaded;
 std::mutex loading;
 bool exiting = false;  // guarded by loading
 uint32_t forks_at_first_load = 0;
@@ -36,35 +28,6 @@ constexpr std::chrono::seconds kLongestLoad{5};
 
 // The driver's error, if it was asked to load kernels that it cannot.
 std::atomic<CUresult> refused[kMostDevices];
-
-Loaded *find_loaded(const ContextKey &key) {
-    for (Loaded *loaded = all_loaded.load(std::memory_order_acquire); loaded != nullptr; loaded = loaded->next) {
-        if (loaded->serves(key)) [[likely]] {
-            return loaded;
-        }
-    }
-    return nullptr;
-}
-
-bool is_of_gone_context(const Loaded &loaded) {
-    return context_id(loaded.context.load(std::memory_order_relaxed)) != loaded.id.load(std::memory_order_relaxed);
-}
-
-// Returns one that nobody uses, and that serves no context yet.
-Loaded *take_free() {
-    for (Loaded *loaded = all_loaded.load(std::memory_order_acquire); loaded != nullptr; loaded = loaded->next) {
-        if (is_of_gone_context(*loaded)) {
-            loaded->id.store(0, std::memory_order_release);
-            return loaded;
-        }
-    }
-    auto *made = new (std::nothrow) Loaded;
-    if (made != nullptr) {
-        made->next = all_loaded.load(std::memory_order_relaxed);
-        all_loaded.store(made, std::memory_order_release);
-    }
-    return made;
-}
 
 // Skips kernels of other images.
 Status find_functions(CUmodule module, Loaded *loaded) {
@@ -149,19 +112,14 @@ Status hold_exit_while_loading() {
 
 Status load_once(const ResolvedStream &stream) {
     const std::lock_guard<std::mutex> lock(loading);
-    if (find_loaded(stream.key()) != nullptr) {
+    const auto begin = [&](Loaded *loaded) {
+        VIA_TRY(hold_exit_while_loading());
+        VIA_TRY(load(stream, loaded));
+        VIA_NOTE("kernels loaded into a context of device %d", stream.device_id);
         return VIA_OK;
-    }
-    VIA_TRY(hold_exit_while_loading());
-    Loaded *loaded = take_free();
-    if (loaded == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the kernels of a context");
-    }
-    VIA_TRY(load(stream, loaded));
-    VIA_NOTE("kernels loaded into a context of device %d", stream.device_id);
-    loaded->context.store(stream.context, std::memory_order_relaxed);
-    loaded->id.store(stream.context_id, std::memory_order_release);
-    return VIA_OK;
+    };
+    Loaded *loaded = nullptr;
+    return all_loaded.find_or_make(stream.key(), "the kernels of a context", begin, &loaded);
 }
 
 // Returns whether the driver is of an older major version than the kernels: it loads none of them.
@@ -196,7 +154,7 @@ Status need_kernels(int32_t device_id, const char *what) {
 }
 
 Status load_kernels(const ResolvedStream &stream) {
-    if (find_loaded(stream.key()) != nullptr) [[likely]] {
+    if (all_loaded.find(stream.key()) != nullptr) [[likely]] {
         return VIA_OK;
     }
     VIA_TRY(need_kernels(stream.device_id, "a strided copy on a device"));
@@ -211,7 +169,7 @@ Status load_kernels(const ResolvedStream &stream) {
 Status launch(kernels::Id kernel, uint32_t blocks, const void *params, const ResolvedStream &stream) {
     ContextScope scope;
     VIA_TRY(scope.enter(stream.context));
-    const Loaded *loaded = find_loaded(stream.key());
+    const Loaded *loaded = all_loaded.find(stream.key());
     if (loaded == nullptr) {
         return context_gone("stream", stream.device_id);
     }

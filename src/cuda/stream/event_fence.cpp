@@ -2,6 +2,7 @@
 #include <mutex>
 #include <new>
 
+#include "cuda/driver/per_context.hpp"
 #include "cuda/driver/resource_limits.h"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/resolved_stream.hpp"
@@ -41,36 +42,24 @@ private:
 };
 
 // The idle fences of one context. Any thread may return one, in a forked child and inside a callback of the driver too.
-// One thread at a time takes: the fence at the top cannot be taken and returned meanwhile (ABA).
+// One thread at a time takes: the fence at the top cannot be taken and returned meanwhile (ABA). Those of an earlier
+// context get new events as they are taken.
 class FencePool {
 public:
-    // Returns the pool of the context, and makes it at the first call. Returns nullptr if there is no memory.
-    static FencePool *find(const ContextKey &key);
-
     VIA_NODISCARD Status take(const ContextKey &key, EventFence **out_fence);
     void give(EventFence *fence);
 
 private:
-    static FencePool *make(const ContextKey &key);
     EventFence *pop();
     void trim(const ContextKey &key);
     EventFence *take_idle(const ContextKey &key);
 
-    FencePool *next_ = nullptr;
-    bool serves(const ContextKey &key) const {
-        return context_id_.load(std::memory_order_acquire) == key.id &&
-               context_.load(std::memory_order_relaxed) == key.context;
-    }
-
-    std::atomic<uint64_t> context_id_{0};
-    std::atomic<CUcontext> context_{nullptr};
     std::mutex taking_;
     std::atomic<EventFence *> top_{nullptr};
     std::atomic<int64_t> idle_{0};
 };
 
-std::atomic<FencePool *> pools{nullptr};
-std::mutex making;
+constinit PerContext<FencePool> pools;
 
 std::atomic<uint64_t> ticks{0};
 
@@ -79,41 +68,6 @@ Status create_event(const ContextKey &key, CUevent *out_event) {
     VIA_TRY(scope.enter(key.context));
     VIA_TRY_CUDA(cuEventCreate(out_event, CU_EVENT_DISABLE_TIMING));
     return VIA_OK;
-}
-
-FencePool *FencePool::find(const ContextKey &key) {
-    for (FencePool *pool = pools.load(std::memory_order_acquire); pool != nullptr; pool = pool->next_) {
-        if (pool->serves(key)) [[likely]] {
-            return pool;
-        }
-    }
-    return make(key);
-}
-
-// Reuses the pool of a context that is gone: its fences get new events as they are taken.
-FencePool *FencePool::make(const ContextKey &key) {
-    const std::lock_guard<std::mutex> lock(making);
-    FencePool *free = nullptr;
-    for (FencePool *pool = pools.load(std::memory_order_acquire); pool != nullptr; pool = pool->next_) {
-        if (pool->serves(key)) {
-            return pool;
-        }
-        if (context_id(pool->context_.load(std::memory_order_relaxed)) !=
-            pool->context_id_.load(std::memory_order_relaxed)) {
-            free = pool;
-        }
-    }
-    FencePool *pool = free != nullptr ? free : new (std::nothrow) FencePool;
-    if (pool == nullptr) {
-        return nullptr;
-    }
-    pool->context_.store(key.context, std::memory_order_relaxed);
-    pool->context_id_.store(key.id, std::memory_order_release);
-    if (pool != free) {
-        pool->next_ = pools.load(std::memory_order_relaxed);
-        pools.store(pool, std::memory_order_release);
-    }
-    return pool;
 }
 
 EventFence *FencePool::pop() {
@@ -240,10 +194,9 @@ Status EventFence::record(const ResolvedStream &stream) {
 
 Status record_fence(const ResolvedStream &stream, Fence **out_fence) {
     const ContextKey key = stream.key();
-    FencePool *pool = FencePool::find(key);
-    if (pool == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the fences of a context");
-    }
+    FencePool *pool = nullptr;
+    const auto begin = [](FencePool *) { return VIA_OK; };
+    VIA_TRY(pools.find_or_make(key, "the fences of a context", begin, &pool));
     EventFence *fence = nullptr;
     VIA_TRY(pool->take(key, &fence));
     UniqueFence holder(fence);
