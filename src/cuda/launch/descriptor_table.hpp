@@ -28,7 +28,7 @@ public:
                 fill((*kept)->memory_);
             }
         }
-        return *kept != nullptr && (*kept)->context_ == context ? *kept : nullptr;
+        return *kept != nullptr && (*kept)->is_of(context) ? *kept : nullptr;
     }
 
     // Gives a reference to the graph that is being captured on the stream.
@@ -44,6 +44,7 @@ public:
     DescriptorTable &operator=(const DescriptorTable &) = delete;
 
     void *memory() const { return memory_; }
+    bool is_of(const ContextKey &context) const { return context_ == context; }
 
 private:
     DescriptorTable(const ContextKey &context, int64_t nbytes) : context_(context), nbytes_(nbytes) {}

@@ -7,17 +7,19 @@
 
 namespace via::cuda {
 
-class FaultRecord;
+class DescriptorTable;
+struct FaultRecords;
 
-// The end of one run, with a record in pinned memory that its kernel writes. Fails if the record then has a fault.
+// The end of one run, with a record in pinned memory that its kernel writes. Fails if the record then has a fault. The
+// two are pooled together: the last release, on any thread, returns them, and calls no driver but to ask.
 class IndexFence final : public Fence {
 public:
-    // Takes the record.
-    IndexFence(FaultRecord *record, int64_t dst_extent, int64_t src_extent)
-        : record_(record), dst_extent_(dst_extent), src_extent_(src_extent) {}
+    // Takes a reference to the table that the record is of.
+    IndexFence(FaultRecords *home, DescriptorTable *table, void *record)
+        : home_(home), table_(table), record_(record) {}
 
     // Returns the address of the record, for the kernel.
-    uint64_t record() const;
+    uint64_t record() const { return reinterpret_cast<uint64_t>(record_); }
 
     // Reads the record after the kernel has ended. Fails with VIA_ERROR_INDEX.
     VIA_NODISCARD Status check() const;
@@ -33,12 +35,18 @@ public:
     bool has_failed() override;
 
 private:
+    friend struct FaultRecords;
     ~IndexFence() override;
+    void destroy() override;
+    bool is_free() const { return end_.get() == nullptr || end_.get()->is_complete(); }
 
-    FaultRecord *const record_;
-    const int64_t dst_extent_;
-    const int64_t src_extent_;
-    UniqueFence end_;
+    FaultRecords *const home_;
+    DescriptorTable *const table_;
+    void *const record_;
+    int64_t dst_extent_ = 0;
+    int64_t src_extent_ = 0;
+    UniqueFence end_;             // where it is idle, of the last run, which may still write the record
+    IndexFence *next_ = nullptr;  // idle too
 };
 
 using UniqueIndexFence = UniqueHandle<IndexFence, release_fence>;
