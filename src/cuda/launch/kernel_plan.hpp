@@ -24,6 +24,8 @@
 // run the same source thread by thread.
 #pragma once
 
+#include <bit>
+
 #include "core/array/array.hpp"
 #include "core/layout/tiles.hpp"
 #include "cuda/kernels/kernels.hpp"
@@ -103,6 +105,11 @@ bool plan_rows(const Shape &shape, KernelPlan *plan);
 void make_forward(Shape *shape, int32_t axis);
 
 constexpr bool fits_index(int64_t count) { return count <= INT32_MAX; }
+
+// Returns the kernel of elements of 1, 2, 4, 8 or 16 bytes, whose kernels follow one another from `first` on.
+constexpr kernels::Id kernel_of_size(kernels::Id first, int32_t element) {
+    return static_cast<kernels::Id>(static_cast<int32_t>(first) + std::countr_zero(static_cast<uint32_t>(element)));
+}
 
 // Adds the axes that no tile goes along, in the order of dst, to a kernel's parameters. Returns false if there are too
 // many.

@@ -28,20 +28,7 @@ constexpr double kTileCycles = 450;  // to find a tile
 constexpr double kLoadCycles = 7.5;  // for a warp to load a sixteen for each lane
 constexpr double kSmall = 1.3;       // times as many cycles for elements of one or two bytes
 
-Id box_kernel(int32_t element) {
-    switch (element) {
-        case 1:
-            return Id::via_box_1;
-        case 2:
-            return Id::via_box_2;
-        case 4:
-            return Id::via_box_4;
-        case 8:
-            return Id::via_box_8;
-        default:
-            return Id::via_box_16;
-    }
-}
+static_assert(kernel_of_size(Id::via_box_1, 16) == Id::via_box_16);
 
 // Returns the sectors of dst that a tile stores in part.
 double count_parts(const BoxTile &box) {
@@ -207,7 +194,7 @@ const BoxTile *choose(Candidates *candidates, double most_cost, double *out_cost
 
 void make_plan(const BoxTile &box, double cost, KernelPlan *plan) {
     plan->params.box = box.params;
-    plan->kernel = box_kernel(box.shape->element);
+    plan->kernel = kernel_of_size(Id::via_box_1, box.shape->element);
     plan->blocks = static_cast<uint32_t>(std::min<int64_t>(box.params.tiles, kBlocks));
     plan->params.box.blocks = plan->blocks;
     plan->route = KernelRoute::Box;

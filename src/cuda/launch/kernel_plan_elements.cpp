@@ -16,20 +16,8 @@ using kernels::Id;
 using AnyElements = kernels::Elements<1, kernels::kFewAxes>;
 constexpr int64_t kThreads = AnyElements::kThreads;
 
-Id elements_kernel(int32_t element, bool few) {
-    switch (element) {
-        case 1:
-            return few ? Id::via_elements_1 : Id::via_elements_many_1;
-        case 2:
-            return few ? Id::via_elements_2 : Id::via_elements_many_2;
-        case 4:
-            return few ? Id::via_elements_4 : Id::via_elements_many_4;
-        case 8:
-            return few ? Id::via_elements_8 : Id::via_elements_many_8;
-        default:
-            return few ? Id::via_elements_16 : Id::via_elements_many_16;
-    }
-}
+static_assert(kernel_of_size(Id::via_elements_1, 16) == Id::via_elements_16);
+static_assert(kernel_of_size(Id::via_elements_many_1, 16) == Id::via_elements_many_16);
 
 int64_t most_each(int32_t element) {
     return element <= 2   ? AnyElements::kMostEach
@@ -166,7 +154,7 @@ void make_plan(const Shape &shape, const ElementsWalk &walk, double cost, Kernel
     const bool few = shape.ndim <= kernels::kFewAxes;
     plan->route = KernelRoute::Elements;
     plan->has_many_axes = !few;
-    plan->kernel = elements_kernel(shape.element, few);
+    plan->kernel = kernel_of_size(few ? Id::via_elements_1 : Id::via_elements_many_1, shape.element);
     plan->element = plan->word = shape.element;
     plan->blocks = static_cast<uint32_t>(count_blocks(shape, walk));
     plan->tile[0] = plan->tile[1] = 0;
