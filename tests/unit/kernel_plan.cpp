@@ -16,10 +16,9 @@ using via::Axis;
 using via::cuda::FarSide;
 using via::cuda::KernelPlan;
 using via::cuda::KernelRoute;
-using via::cuda::plan_aligned_tiles;
 using via::cuda::plan_channels;
 using via::cuda::plan_kernel;
-using via::cuda::plan_loose_tiles;
+using via::cuda::plan_tiles;
 using via::cuda::Shape;
 using via::cuda::Transfer;
 using via::kernels::Id;
@@ -69,28 +68,28 @@ void assert_plan(const KernelPlan &plan, KernelRoute route, Id kernel, int32_t w
 }
 
 void aligned_transposes_are_tiled_by_sixteens(void **) {
-    assert_plan(transpose(4096, 2048, 1).plan_by(plan_aligned_tiles), KernelRoute::Tiles, Id::via_tile_1, 16);
-    assert_plan(transpose(4096, 2048, 2).plan_by(plan_aligned_tiles), KernelRoute::Tiles, Id::via_tile_2, 16);
-    assert_plan(transpose(4096, 2048, 4).plan_by(plan_aligned_tiles), KernelRoute::Tiles, Id::via_tile_4, 16);
-    assert_plan(transpose(4096, 2048, 8).plan_by(plan_aligned_tiles), KernelRoute::Tiles, Id::via_tile_8, 16);
-    assert_plan(transpose(4096, 2048, 16).plan_by(plan_aligned_tiles), KernelRoute::Tiles, Id::via_tile_16, 16);
+    assert_plan(transpose(4096, 2048, 1).plan_by(plan_tiles), KernelRoute::Tiles, Id::via_tile_1, 16);
+    assert_plan(transpose(4096, 2048, 2).plan_by(plan_tiles), KernelRoute::Tiles, Id::via_tile_2, 16);
+    assert_plan(transpose(4096, 2048, 4).plan_by(plan_tiles), KernelRoute::Tiles, Id::via_tile_4, 16);
+    assert_plan(transpose(4096, 2048, 8).plan_by(plan_tiles), KernelRoute::Tiles, Id::via_tile_8, 16);
+    assert_plan(transpose(4096, 2048, 16).plan_by(plan_tiles), KernelRoute::Tiles, Id::via_tile_16, 16);
 }
 
 void odd_sizes_and_odd_addresses_are_tiled_loosely(void **) {
-    assert_plan(transpose(4095, 2048, 1).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_1, 16);
-    assert_plan(transpose(4096, 2047, 2).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_2, 16);
-    assert_plan(transpose(4096, 2048, 4, 4).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_4, 16);
-    assert_plan(transpose(4096, 2048, 8, 8).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_8, 16);
+    assert_plan(transpose(4095, 2048, 1).plan_by(plan_tiles), KernelRoute::Tiles, Id::via_tile_loose_1, 16);
+    assert_plan(transpose(4096, 2047, 2).plan_by(plan_tiles), KernelRoute::Tiles, Id::via_tile_loose_2, 16);
+    assert_plan(transpose(4096, 2048, 4, 4).plan_by(plan_tiles), KernelRoute::Tiles, Id::via_tile_loose_4, 16);
+    assert_plan(transpose(4096, 2048, 8, 8).plan_by(plan_tiles), KernelRoute::Tiles, Id::via_tile_loose_8, 16);
 }
 
 void a_tile_is_cut_to_the_words_that_it_holds(void **) {
-    const KernelPlan plan = transpose(4096, 2048, 4).plan_by(plan_aligned_tiles);
+    const KernelPlan plan = transpose(4096, 2048, 4).plan_by(plan_tiles);
     assert_int_equal(plan.tile[0] * plan.tile[1], 64 * 64);
     assert_int_equal(plan.blocks, (4096 / plan.tile[0]) * (2048 / plan.tile[1]));
 }
 
 void short_runs_leave_their_share_of_the_tile_to_the_other(void **) {
-    const KernelPlan plan = transpose(1 << 20, 8, 4).plan_by(plan_aligned_tiles);
+    const KernelPlan plan = transpose(1 << 20, 8, 4).plan_by(plan_tiles);
     assert_int_equal(static_cast<int>(plan.route), static_cast<int>(KernelRoute::Tiles));
     assert_int_equal(plan.tile[1], 8);
     assert_int_equal(plan.tile[0], 512);
@@ -99,7 +98,7 @@ void short_runs_leave_their_share_of_the_tile_to_the_other(void **) {
 // 47 elements are twelve sixteens: two tiles of six, not one of eight and one of four. What that leaves of a tile the
 // other run has.
 void a_run_that_ends_soon_behind_a_tile_is_cut_evenly(void **) {
-    const KernelPlan plan = transpose(1 << 16, 47, 4).plan_by(plan_loose_tiles);
+    const KernelPlan plan = transpose(1 << 16, 47, 4).plan_by(plan_tiles);
     assert_plan(plan, KernelRoute::Tiles, Id::via_tile_loose_4, 16);
     assert_int_equal(plan.params.tile.b_words.divisor, 6);
     assert_int_equal(plan.params.tile.b.tiles.divisor, 2);
@@ -109,7 +108,7 @@ void a_run_that_ends_soon_behind_a_tile_is_cut_evenly(void **) {
 // 118 bytes and the rest of a sixteen before them are more than a tile's 112, and would leave a second one nearly
 // empty.
 void a_run_that_is_little_longer_than_a_tile_has_one(void **) {
-    const KernelPlan plan = transpose(118, 142922, 1).plan_by(plan_loose_tiles);
+    const KernelPlan plan = transpose(118, 142922, 1).plan_by(plan_tiles);
     assert_plan(plan, KernelRoute::Tiles, Id::via_tile_loose_1, 16);
     assert_int_equal(plan.params.tile.a.tiles.divisor, 1);
     assert_true(plan.params.tile.a_words.divisor * plan.params.tile.b_words.divisor <= 64);
@@ -122,7 +121,7 @@ void runs_go_on_over_axes_that_continue_them(void **) {
     for (int64_t dst = 4, src = 4 * kSide * kSide * kSide, i = 0; i < 4; ++i, dst *= kSide, src /= kSide) {
         axes.push_back({kSide, dst, src});
     }
-    const KernelPlan plan = Loops(4, axes).plan_by(plan_aligned_tiles);
+    const KernelPlan plan = Loops(4, axes).plan_by(plan_tiles);
     assert_plan(plan, KernelRoute::Tiles, Id::via_tile_4, 16);
     assert_int_equal(plan.params.tile.a.count, kSide * kSide);
     assert_int_equal(plan.params.tile.b.count, kSide * kSide);
@@ -152,7 +151,7 @@ void bytes_further_apart_or_backwards_have_boxes(void **) {
 void whole_rows_that_follow_one_another_are_joined(void **) {
     const auto plan_of = [](int64_t item, int64_t count, int64_t row) {
         return Loops(item, {{count, item, 135 * item}, {135, row, item}, {1828, 135 * row, 135 * count * item}})
-            .plan_by(plan_loose_tiles);
+            .plan_by(plan_tiles);
     };
     const KernelPlan bytes = plan_of(1, 69, 69);
     assert_int_equal(bytes.params.tile.joined.divisor, 69);
@@ -268,7 +267,7 @@ void the_plan_with_the_least_cost_is_chosen(void **) {
         KernelPlan other;
         via::cuda::plan_elements(shape, &other);
         assert_true(chosen.cost <= other.cost);
-        for (auto *make : {via::cuda::plan_rows, plan_channels, plan_aligned_tiles, plan_loose_tiles}) {
+        for (auto *make : {via::cuda::plan_rows, plan_channels, plan_tiles}) {
             assert_true(!make(shape, &other) || chosen.cost <= other.cost);
         }
         assert_true(!via::cuda::plan_box(shape, chosen.cost / 1.2, &other));
@@ -410,7 +409,7 @@ void small_boxes_that_follow_one_another_share_a_tile(void **) {
 }
 
 void more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do(void **) {
-    const KernelPlan plan = transpose(int64_t{1} << 17, int64_t{1} << 17, 1).plan_by(plan_aligned_tiles);
+    const KernelPlan plan = transpose(int64_t{1} << 17, int64_t{1} << 17, 1).plan_by(plan_tiles);
     assert_plan(plan, KernelRoute::Tiles, Id::via_tile_1, 16);
     assert_int_equal(int64_t{plan.blocks} * plan.tile[0] * plan.tile[1], int64_t{1} << 34);
     const auto elements = [](const Shape &shape, KernelPlan *made) {

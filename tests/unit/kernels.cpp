@@ -164,15 +164,14 @@ void check_copy(Copy *copy) {
             check_plan(copy, plan);
         }
     }
-    for (auto *make :
-         {via::cuda::plan_rows, via::cuda::plan_channels, via::cuda::plan_aligned_tiles, via::cuda::plan_loose_tiles}) {
+    for (auto *make : {via::cuda::plan_rows, via::cuda::plan_channels, via::cuda::plan_tiles}) {
         if (make(shape, &plan)) {
             check_plan(copy, plan);
         }
     }
     Shape large = shape;
     large.nbytes = int64_t{1} << 30;  // large copies have a kernel of their own
-    if (shape.element == 4 && via::cuda::plan_loose_tiles(large, &plan)) {
+    if (shape.element == 4 && via::cuda::plan_tiles(large, &plan)) {
         check_plan(copy, plan);
     }
     check_boxes(copy, shape);
@@ -281,7 +280,7 @@ void transposes_to_short_rows_equal_naive_ones(void **) {
         Shape planned;
         KernelPlan plan;
         assert_true(find_shape(&copy, &planned));
-        if (via::cuda::plan_loose_tiles(planned, &plan)) {
+        if (via::cuda::plan_tiles(planned, &plan)) {
             joined += plan.params.tile.joined.divisor == shape[2] ? 1 : 0;
             check_plan(&copy, plan);
         }
@@ -303,7 +302,7 @@ void transposes_of_strided_bytes_equal_naive_ones(void **) {
             Shape planned;
             KernelPlan plan;
             assert_true(find_shape(&copy, &planned));
-            const bool is_tiled = via::cuda::plan_loose_tiles(planned, &plan);
+            const bool is_tiled = via::cuda::plan_tiles(planned, &plan);
             assert_true(!is_tiled || plan.params.tile.b_pitch == static_cast<uint32_t>(std::abs(step)) || step == 5);
             check_copy(&copy);
         }

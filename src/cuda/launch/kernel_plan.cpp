@@ -173,8 +173,7 @@ static void try_tiles(const Shape &shape, KernelPlan *plan) {
         return;
     }
     KernelPlan tiles;
-    const bool can_tile = plan_aligned_tiles(shape, &tiles) || plan_loose_tiles(shape, &tiles);
-    if (can_tile && tiles.cost * kMargin < plan->cost) {
+    if (plan_tiles(shape, &tiles) && tiles.cost * kMargin < plan->cost) {
         *plan = tiles;
     }
 }
@@ -189,7 +188,7 @@ void plan_kernel_of(const Shape &shape, KernelPlan *out_plan) {
         return try_tiles(shape, out_plan);
     }
     out_plan->cost = cost_across_link(shape, *out_plan);
-    for (const auto plan : {plan_rows, plan_channels, plan_aligned_tiles, plan_loose_tiles}) {
+    for (const auto plan : {plan_rows, plan_channels, plan_tiles}) {
         KernelPlan other;
         if (plan(shape, &other)) {
             keep_better(shape, other, out_plan);

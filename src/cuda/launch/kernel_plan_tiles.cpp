@@ -337,7 +337,9 @@ int32_t find_source_axis(const Shape &shape) {
     return best;
 }
 
-bool plan_tiles(const Shape &given, bool aligned, KernelPlan *plan) {
+}  // namespace
+
+bool plan_tiles(const Shape &given, KernelPlan *plan) {
     const int32_t source_axis = find_source_axis(given);
     if (given.axes[0].dst_step != given.element || source_axis <= 0) {
         return false;
@@ -350,14 +352,8 @@ bool plan_tiles(const Shape &given, bool aligned, KernelPlan *plan) {
     take(shape, 0, &a, &taken);
     take(shape, source_axis, &b, &taken);
     extend_both(shape, &a, &b, &taken);
-    return is_aligned(shape, a, b, taken) == aligned && fill(shape, choice_of(shape, aligned), a, b, taken, plan);
+    return fill(shape, choice_of(shape, is_aligned(shape, a, b, taken)), a, b, taken, plan);
 }
-
-}  // namespace
-
-bool plan_aligned_tiles(const Shape &shape, KernelPlan *plan) { return plan_tiles(shape, true, plan); }
-
-bool plan_loose_tiles(const Shape &shape, KernelPlan *plan) { return plan_tiles(shape, false, plan); }
 
 // Plans of copies that interleave a few channels into pixels, or split them.
 namespace {

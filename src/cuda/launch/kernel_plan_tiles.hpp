@@ -5,9 +5,8 @@
 
 namespace via::cuda {
 
-bool plan_aligned_tiles(const Shape &shape, KernelPlan *plan);
-
-bool plan_loose_tiles(const Shape &shape, KernelPlan *plan);
+// Plans tiles of whole sixteens where runs keep to them, otherwise loose ones, whose rows begin anywhere.
+bool plan_tiles(const Shape &shape, KernelPlan *plan);
 
 // Plans copies that interleave channels into pixels, or split them.
 bool plan_channels(const Shape &shape, KernelPlan *plan);

@@ -32,6 +32,7 @@ namespace {
 
 using via::cuda::KernelPlan;
 using via::cuda::Shape;
+using via::kernels::Id;
 
 constexpr int64_t kSourceBytes = int64_t{6} << 30;
 constexpr int32_t kTurns = 5;
@@ -215,13 +216,11 @@ std::vector<Candidate> candidates_of(const Shape &shape) {
         }
     }
     const std::pair<const char *, bool (*)(const Shape &, KernelPlan *)> families[] = {
-        {"rows", via::cuda::plan_rows},
-        {"channels", via::cuda::plan_channels},
-        {"tiles", via::cuda::plan_aligned_tiles},
-        {"loose tiles", via::cuda::plan_loose_tiles}};
+        {"rows", via::cuda::plan_rows}, {"channels", via::cuda::plan_channels}, {"tiles", via::cuda::plan_tiles}};
     for (const auto &[name, make] : families) {
         if (make(shape, &plan)) {
-            found.push_back({name, plan, {}});
+            const bool is_loose = plan.kernel >= Id::via_tile_loose_1 && plan.kernel <= Id::via_tile_loose_8;
+            found.push_back({is_loose ? "loose tiles" : name, plan, {}});
         }
     }
     for (const via::cuda::BoxKind *kind = via::cuda::box_kinds; kind->part != 0; ++kind) {
