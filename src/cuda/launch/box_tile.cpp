@@ -20,72 +20,54 @@ bool has(uint64_t axes, int32_t axis) { return (axes >> axis & 1) != 0; }
 
 bool is_cut(const BoxTile &box, int32_t axis) { return box.tile.extent[axis] < box.shape->axes[axis].extent; }
 
-// Numbers the axes that are cut. Returns false if there are more than two, or if the kernel cannot index one.
-bool number_cuts(BoxTile *box) {
+// Orders the axes of the tile, and numbers those that are cut. Returns false if there are more than two, or if the
+// kernel cannot index one.
+bool order_axes(BoxTile *box) {
     int32_t count = 0;
     box->cuts[0] = box->cuts[1] = -1;
     for (int32_t i = 0; i < box->shape->ndim; ++i) {
-        if (box->tile.extent[i] > 1 && is_cut(*box, i)) {
-            if (count == 2 || !fits_index(box->shape->axes[i].extent)) {
-                return false;
-            }
+        if (box->tile.extent[i] == 1) {
+            continue;
+        }
+        if (!is_cut(*box, i)) {
+            box->axes[box->ndim++] = i;
+        } else if (count == 2 || !fits_index(box->shape->axes[i].extent)) {
+            return false;
+        } else {
             box->cuts[count++] = i;
         }
     }
+    std::copy_n(box->cuts, count, box->axes + box->ndim);
+    box->ndim += count;
     return true;
 }
 
 bool is_in_cuts(const BoxTile &box, int32_t axis) { return axis == box.cuts[0] || axis == box.cuts[1]; }
 
-bool append(const BoxTile &box, int32_t axis, int64_t Axis::*step, List *list) {
-    if (list->ndim == BoxParams::kListAxes) {
-        return false;
-    }
-    const int64_t extent = box.tile.extent[axis];
-    const int64_t elements = box.shape->axes[axis].*step / box.shape->element;
-    list->axes[list->ndim++] = {make_divisor<uint32_t>(extent), static_cast<int32_t>(elements),
-                                static_cast<int32_t>(box.places[axis])};
-    list->count *= static_cast<uint32_t>(extent);
-    return true;
-}
-
-// Returns whether every offset fits 32 bits.
-bool fits_offsets(const BoxTile &box, uint64_t axes, int64_t Axis::*step) {
-    int64_t reach = 0;
-    for (int32_t i = 0; i < box.shape->ndim; ++i) {
-        const int64_t elements = std::abs(box.shape->axes[i].*step) / box.shape->element;
-        reach += has(axes, i) && box.tile.extent[i] > 1 ? box.tile.extent[i] * elements : 0;
-    }
-    return reach <= INT32_MAX;
-}
-
-// Lists axes, the cut one last. Returns false if two are cut, or if there are too many.
+// Lists axes. Returns false if two of them are cut, if there are too many, or if an offset does not fit 32 bits.
 bool make_list(const BoxTile &box, uint64_t axes, int64_t Axis::*step, List *list) {
     *list = {};
     list->count = 1;
-    int32_t last = -1;
-    for (int32_t i = 0; i < box.shape->ndim; ++i) {
-        if (!has(axes, i) || box.tile.extent[i] == 1) {
+    int64_t reach = 0;
+    for (const int32_t axis : box.in_order()) {
+        if (!has(axes, axis)) {
             continue;
         }
-        if (is_in_cuts(box, i)) {
-            if (last >= 0) {
-                return false;
-            }
-            last = i;
-        } else if (!append(box, i, step, list)) {
+        if (list->unit != 0 || list->ndim == BoxParams::kListAxes) {
             return false;
         }
+        if (is_in_cuts(box, axis)) {
+            list->unit = list->count;
+            list->cut = axis == box.cuts[1] ? 1 : 0;
+        }
+        const int64_t extent = box.tile.extent[axis];
+        const int64_t elements = box.shape->axes[axis].*step / box.shape->element;
+        list->axes[list->ndim++] = {make_divisor<uint32_t>(extent), static_cast<int32_t>(elements),
+                                    static_cast<int32_t>(box.places[axis])};
+        list->count *= static_cast<uint32_t>(extent);
+        reach += extent * std::abs(elements);
     }
-    if (!fits_offsets(box, axes, step)) {
-        return false;
-    }
-    if (last < 0) {
-        return true;
-    }
-    list->unit = list->count;
-    list->cut = last == box.cuts[1] ? 1 : 0;
-    return append(box, last, step, list);
+    return reach <= INT32_MAX;
 }
 
 // Finds the axes of dst's runs as far as the table of columns goes. The others are rows.
@@ -285,13 +267,11 @@ struct Lanes {
     int32_t indices[32][kMostAxes];
 };
 
-// Appends the axes of a list, in its order: the cut one is last.
+// Appends the axes of a list, in its order.
 void append_axes(const BoxTile &box, uint64_t of_list, Lanes *lanes) {
-    for (const bool cut : {false, true}) {
-        for (int32_t i = 0; i < box.shape->ndim; ++i) {
-            if (has(of_list, i) && box.tile.extent[i] > 1 && is_in_cuts(box, i) == cut) {
-                lanes->axes[lanes->ndim++] = i;
-            }
+    for (const int32_t axis : box.in_order()) {
+        if (has(of_list, axis)) {
+            lanes->axes[lanes->ndim++] = axis;
         }
     }
 }
@@ -351,16 +331,13 @@ int32_t count_conflicts(const BoxTile &box, const Lanes &lanes) {
 int64_t place_runs(BoxTile *box, int64_t more) {
     const int64_t room = box->tile.src.span + kWhole - std::min(box->src_alignment, kWhole);
     int64_t reach = 0;
-    for (int32_t pass = 0; pass < 2; ++pass) {
-        for (int32_t i = 0; i < box->shape->ndim; ++i) {
-            const int64_t extent = box->tile.extent[i];
-            if (has(box->of_src_rows, i) && extent > 1 && is_in_cuts(*box, i) == (pass == 1)) {
-                const int64_t least = reach + room;
-                const int64_t past = (box->shape->axes[i].src_step - least) & (kWhole - 1);
-                box->places[i] = least + past + more * kWhole;
-                reach += (extent - 1) * box->places[i];
-                more = 0;
-            }
+    for (const int32_t axis : box->in_order()) {
+        if (has(box->of_src_rows, axis)) {
+            const int64_t least = reach + room;
+            const int64_t past = (box->shape->axes[axis].src_step - least) & (kWhole - 1);
+            box->places[axis] = least + past + more * kWhole;
+            reach += (box->tile.extent[axis] - 1) * box->places[axis];
+            more = 0;
         }
     }
     return divide_up(reach + room, kWhole) * kWhole + kWhole;
@@ -544,7 +521,7 @@ bool make_box_tile(const Shape &shape, const Tile &tile, BoxTile *out) {
     out->tile = tile;
     out->word = std::max<int64_t>(shape.element, 4);
     out->owned_axis = -1;
-    if (!fits_runs(tile) || !number_cuts(out)) {
+    if (!fits_runs(tile) || !order_axes(out)) {
         return false;
     }
     sort_axes(out);

@@ -2,6 +2,8 @@
 // threads share its words.
 #pragma once
 
+#include <span>
+
 #include "core/layout/tiles.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/kernel_plan.hpp"
@@ -13,7 +15,9 @@ struct BoxTile {
     const Shape *shape;
     Tile tile;
     kernels::BoxParams params;
-    int32_t cuts[2];      // axes that are cut, or -1
+    int32_t cuts[2];  // axes that are cut, or -1
+    int32_t ndim;     // of the axes of which it has more than one index; those that are cut come last
+    int32_t axes[VIA_MAX_NDIM + 1];
     int64_t word;         // bytes that are stored at once
     uint64_t of_columns;  // axes by number, as bits
     uint64_t of_src_runs;
@@ -26,6 +30,8 @@ struct BoxTile {
     double load_turns;   // of a thread, for a tile
     double store_turns;
     int32_t conflicts;  // words of one bank that a warp asks for
+
+    std::span<const int32_t> in_order() const { return {axes, static_cast<size_t>(ndim)}; }
 };
 
 // Returns false if the tile does not fit the kernels. Leaves open how places and words are spread.
