@@ -36,19 +36,9 @@ Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a list 
 // ------------------------------------------------------------------------------------------------ by the driver
 
 Status enqueue_one(const BatchCopy &copy, const ResolvedStream &stream) {
-    switch (copy.direction) {
-        case LinkDirection::No:
-            VIA_TRY_CUDA(cuMemcpyDtoDAsync(copy.dst, copy.src, copy.nbytes, stream.handle));
-            return VIA_OK;
-        case LinkDirection::ToDevice:
-            VIA_TRY_CUDA(
-                cuMemcpyHtoDAsync(copy.dst, reinterpret_cast<const void *>(copy.src), copy.nbytes, stream.handle));
-            return VIA_OK;
-        case LinkDirection::ToHost:
-            break;
-    }
-    VIA_TRY_CUDA(cuMemcpyDtoHAsync(reinterpret_cast<void *>(copy.dst), copy.src, copy.nbytes, stream.handle));
-    return VIA_OK;
+    return copy_adjacent(reinterpret_cast<void *>(copy.dst), copy.direction != LinkDirection::ToHost,
+                         reinterpret_cast<const void *>(copy.src), copy.direction != LinkDirection::ToDevice,
+                         static_cast<int64_t>(copy.nbytes), stream.handle);
 }
 
 // The batch call takes no special stream, and does nothing in a capture.

@@ -277,6 +277,21 @@ Status need_driver(const char *what) {
 
 const Driver &driver() { return table; }
 
+Status copy_adjacent(void *dst, bool dst_on_device, const void *src, bool src_on_device, int64_t nbytes,
+                     CUstream stream) {
+    const auto size = static_cast<size_t>(nbytes);
+    if (dst_on_device && src_on_device) {
+        VIA_TRY_CUDA(cuMemcpyDtoDAsync(number_of(dst), number_of(src), size, stream));
+    } else if (dst_on_device) {
+        VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(dst), src, size, stream));
+    } else if (src_on_device) {
+        VIA_TRY_CUDA(cuMemcpyDtoHAsync(dst, number_of(src), size, stream));
+    } else {
+        VIA_TRY_CUDA(cuMemcpyAsync(number_of(dst), number_of(src), size, stream));
+    }
+    return VIA_OK;
+}
+
 Status driver_failure(CUresult result, const char *call) {
     const char *name = nullptr;
     const char *text = nullptr;

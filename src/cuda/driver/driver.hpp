@@ -79,6 +79,11 @@ inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUde
 // Calls a member of Driver: VIA_TRY_CUDA(cuMemFree(address)).
 #define VIA_TRY_CUDA(call) VIA_TRY(::via::cuda::check_driver(::via::cuda::driver().call, #call))
 
+// Copies adjacent bytes in stream order. Says which sides are a device's or managed: what the driver takes for host
+// memory it may wait for.
+VIA_NODISCARD Status copy_adjacent(void *dst, bool dst_on_device, const void *src, bool src_on_device, int64_t nbytes,
+                                   CUstream stream);
+
 // Whether the thread is in the scope below. Initial-exec: see core/base/thread_state.hpp.
 inline constinit thread_local bool capture_is_relaxed __attribute__((tls_model("initial-exec"))) = false;
 

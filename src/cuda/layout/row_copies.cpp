@@ -50,16 +50,6 @@ struct Ends {
     }
 };
 
-Status copy_line(const Ends &ends, int64_t run, CUstream stream) {
-    const auto nbytes = static_cast<size_t>(run);
-    if (ends.to_device) {
-        VIA_TRY_CUDA(cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(ends.dst), ends.src, nbytes, stream));
-    } else {
-        VIA_TRY_CUDA(cuMemcpyDtoHAsync(ends.dst, reinterpret_cast<CUdeviceptr>(ends.src), nbytes, stream));
-    }
-    return VIA_OK;
-}
-
 Status copy_rows(const Ends &ends, const Move &move, CUstream stream) {
     CUDA_MEMCPY2D copy{};
     ends.fill_in(move.axes[0], move.run, &copy);
@@ -94,7 +84,7 @@ Status enqueue_rows(const Move &move, bool to_device, const ResolvedStream &stre
             ends.src += rest % move.axes[i].extent * move.axes[i].src_step;
             rest /= move.axes[i].extent;
         }
-        VIA_TRY(loops == 0   ? copy_line(ends, move.run, stream.handle)
+        VIA_TRY(loops == 0   ? copy_adjacent(ends.dst, to_device, ends.src, !to_device, move.run, stream.handle)
                 : loops == 1 ? copy_rows(ends, move, stream.handle)
                              : copy_planes(ends, move, stream.handle));
     }

@@ -77,19 +77,8 @@ Status context_of_memory(const void *address, int32_t device_id, CUcontext *out_
 bool is_device_address(const Side &side) { return is_device(side) || side.device_type == VIA_DEVICE_CUDA_MANAGED; }
 
 Status enqueue(const Transfer &transfer, const ResolvedStream &stream) {
-    const auto nbytes = static_cast<size_t>(transfer.nbytes);
-    const CUdeviceptr dst = number_of(transfer.dst);
-    const CUdeviceptr src = number_of(transfer.src);
-    if (is_device_address(transfer.dst_side) && is_device_address(transfer.src_side)) {
-        VIA_TRY_CUDA(cuMemcpyDtoDAsync(dst, src, nbytes, stream.handle));
-    } else if (is_device_address(transfer.dst_side)) {
-        VIA_TRY_CUDA(cuMemcpyHtoDAsync(dst, transfer.src, nbytes, stream.handle));
-    } else if (is_device_address(transfer.src_side)) {
-        VIA_TRY_CUDA(cuMemcpyDtoHAsync(transfer.dst, src, nbytes, stream.handle));
-    } else {
-        VIA_TRY_CUDA(cuMemcpyAsync(dst, src, nbytes, stream.handle));
-    }
-    return VIA_OK;
+    return copy_adjacent(transfer.dst, is_device_address(transfer.dst_side), transfer.src,
+                         is_device_address(transfer.src_side), transfer.nbytes, stream.handle);
 }
 
 // Returns whether the driver waits inside the call for the stream's earlier work. It blocks other threads meanwhile,
