@@ -216,8 +216,8 @@ void boxes_are_chosen_by_what_they_store_to_another_device(void **) {
         via::cuda::find_shape(copy.transfer, &shape);
         shape.far_side = FarSide::Dst;
         assert_true(via::cuda::plan_box(shape, INFINITY, &chosen));
-        for (const via::cuda::BoxKind *kind = via::cuda::box_kinds; kind->part != 0; ++kind) {
-            assert_true(!via::cuda::plan_box_of(shape, *kind, &other) || chosen.cost <= other.cost);
+        for (const via::cuda::BoxKind &kind : via::cuda::kBoxKinds) {
+            assert_true(!via::cuda::plan_box_of(shape, kind, &other) || chosen.cost <= other.cost);
             assert_true(other.cost >= static_cast<double>(shape.nbytes) / via::cuda::link_bytes(shape.element));
         }
         const auto &share = chosen.params.box.storing;

@@ -137,11 +137,8 @@ bool find_shape(Copy *copy, Shape *shape) {
 // One kind after the other: what a copy leaves out, the next ones have.
 void check_boxes(Copy *copy, const Shape &shape) {
     static size_t next = 0;
-    const auto kinds = static_cast<size_t>(
-        std::find_if(via::cuda::box_kinds, via::cuda::box_kinds + 64, [](const auto &kind) { return kind.part == 0; }) -
-        via::cuda::box_kinds);
     KernelPlan plan;
-    if (via::cuda::plan_box_of(shape, via::cuda::box_kinds[next++ % kinds], &plan)) {
+    if (via::cuda::plan_box_of(shape, via::cuda::kBoxKinds[next++ % std::size(via::cuda::kBoxKinds)], &plan)) {
         assert_true(plan.cost > 0);
         check_plan(copy, plan);
     }

@@ -13,7 +13,7 @@ using kernels::BoxParams;
 using kernels::Id;
 using AnyBox = kernels::Box<4>;
 
-constexpr int32_t kMostBoxes = 27;                       // three of each kind
+constexpr size_t kMostBoxes = 3 * std::size(kBoxKinds);
 constexpr int64_t kBlocks = 132 * AnyBox::kLeastBlocks;  // at once, on an H200
 
 // Costs of a box, in microseconds of the whole GPU: fitted to copies of random layouts on an H200.
@@ -93,15 +93,6 @@ double cost_of(const BoxTile &box) {
     return std::max(within, wait_of(box.shape->far_side) +
                                 cost_of_crossing(*box.shape, params.tiles * crossing, params.tiles * loaded));
 }
-
-}  // namespace
-
-// Tries runs of dst as long as those of src, longer and shorter, and one for both sides that go the same way. Tiles
-// take all memory of a block, or less, so that small copies have tiles for every multiprocessor.
-const BoxKind box_kinds[] = {{1, 1, 1}, {2, 1, 1},   {1, 2, 1}, {4, 1, 1}, {1, 4, 1},
-                             {8, 1, 1}, {256, 1, 1}, {1, 1, 2}, {1, 1, 4}, {0, 0, 0}};
-
-namespace {
 
 // Returns the bytes of runs. Their product is that of the tile's bytes and an element's. Those of dst are stored by
 // whole warps, and have what a tile leaves to the next one.
@@ -223,8 +214,8 @@ bool plan_box_of(const Shape &shape, const BoxKind &kind, KernelPlan *out_plan) 
 
 bool plan_box(const Shape &shape, double most_cost, KernelPlan *out_plan) {
     Candidates candidates;
-    for (const BoxKind *kind = box_kinds; kind->part != 0; ++kind) {
-        add_kind(shape, *kind, &candidates);
+    for (const BoxKind &kind : kBoxKinds) {
+        add_kind(shape, kind, &candidates);
     }
     return choose_plan(&candidates, most_cost, out_plan);
 }

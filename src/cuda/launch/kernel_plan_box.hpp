@@ -14,8 +14,10 @@ struct BoxKind {
     int32_t part;
 };
 
-// The kinds that are tried. The last one has no part.
-extern const BoxKind box_kinds[];
+// The kinds that are tried: runs of dst as long as those of src, longer and shorter, and one for both sides that go the
+// same way. Tiles take all memory of a block, or less, so that small copies have tiles for every multiprocessor.
+constexpr BoxKind kBoxKinds[] = {{1, 1, 1}, {2, 1, 1},   {1, 2, 1}, {4, 1, 1}, {1, 4, 1},
+                                 {8, 1, 1}, {256, 1, 1}, {1, 1, 2}, {1, 1, 4}};
 
 // Plans a box of a kind. Returns false, and leaves the plan as it is, if none fits the kernels.
 bool plan_box_of(const Shape &shape, const BoxKind &kind, KernelPlan *out_plan);

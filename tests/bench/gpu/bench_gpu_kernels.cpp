@@ -223,10 +223,10 @@ std::vector<Candidate> candidates_of(const Shape &shape) {
             found.push_back({is_loose ? "loose tiles" : name, plan, {}});
         }
     }
-    for (const via::cuda::BoxKind *kind = via::cuda::box_kinds; kind->part != 0; ++kind) {
-        if (via::cuda::plan_box_of(shape, *kind, &plan)) {
+    for (const via::cuda::BoxKind &kind : via::cuda::kBoxKinds) {
+        if (via::cuda::plan_box_of(shape, kind, &plan)) {
             const std::string name =
-                "box " + std::to_string(kind->dst) + ":" + std::to_string(kind->src) + "/" + std::to_string(kind->part);
+                "box " + std::to_string(kind.dst) + ":" + std::to_string(kind.src) + "/" + std::to_string(kind.part);
             found.push_back({name, plan, {}});
         }
     }
