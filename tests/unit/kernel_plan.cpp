@@ -217,7 +217,7 @@ void boxes_are_chosen_by_what_they_store_to_another_device(void **) {
         shape.far_side = FarSide::Dst;
         assert_true(via::cuda::plan_box(shape, INFINITY, &chosen));
         for (const via::cuda::BoxKind &kind : via::cuda::kBoxKinds) {
-            assert_true(!via::cuda::plan_box_of(shape, kind, &other) || chosen.cost <= other.cost);
+            assert_true(!via::cuda::plan_box(shape, INFINITY, &other, {&kind, 1}) || chosen.cost <= other.cost);
             assert_true(other.cost >= static_cast<double>(shape.nbytes) / via::cuda::link_bytes(shape.element));
         }
         const auto &share = chosen.params.box.storing;

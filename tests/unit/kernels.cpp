@@ -3,6 +3,7 @@
 #include "kernel_bounds.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 
@@ -138,7 +139,8 @@ bool find_shape(Copy *copy, Shape *shape) {
 void check_boxes(Copy *copy, const Shape &shape) {
     static size_t next = 0;
     KernelPlan plan;
-    if (via::cuda::plan_box_of(shape, via::cuda::kBoxKinds[next++ % std::size(via::cuda::kBoxKinds)], &plan)) {
+    const via::cuda::BoxKind &kind = via::cuda::kBoxKinds[next++ % std::size(via::cuda::kBoxKinds)];
+    if (via::cuda::plan_box(shape, INFINITY, &plan, {&kind, 1})) {
         assert_true(plan.cost > 0);
         check_plan(copy, plan);
     }

@@ -195,29 +195,19 @@ void make_plan(const BoxTile &box, double cost, KernelPlan *plan) {
     plan->cost = cost;
 }
 
-bool choose_plan(Candidates *candidates, double most_cost, KernelPlan *out_plan) {
+}  // namespace
+
+bool plan_box(const Shape &shape, double most_cost, KernelPlan *out_plan, std::span<const BoxKind> kinds) {
+    Candidates candidates;
+    for (const BoxKind &kind : kinds) {
+        add_kind(shape, kind, &candidates);
+    }
     double cost = 0;
-    const BoxTile *best = choose(candidates, most_cost, &cost);
+    const BoxTile *best = choose(&candidates, most_cost, &cost);
     if (best != nullptr) {
         make_plan(*best, cost, out_plan);
     }
     return best != nullptr;
-}
-
-}  // namespace
-
-bool plan_box_of(const Shape &shape, const BoxKind &kind, KernelPlan *out_plan) {
-    Candidates candidates;
-    add_kind(shape, kind, &candidates);
-    return choose_plan(&candidates, INFINITY, out_plan);
-}
-
-bool plan_box(const Shape &shape, double most_cost, KernelPlan *out_plan) {
-    Candidates candidates;
-    for (const BoxKind &kind : kBoxKinds) {
-        add_kind(shape, kind, &candidates);
-    }
-    return choose_plan(&candidates, most_cost, out_plan);
 }
 
 }  // namespace via::cuda

@@ -2,6 +2,8 @@
 // memory.
 #pragma once
 
+#include <span>
+
 #include "core/layout/tiles.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 
@@ -19,11 +21,8 @@ struct BoxKind {
 constexpr BoxKind kBoxKinds[] = {{1, 1, 1}, {2, 1, 1},   {1, 2, 1}, {4, 1, 1}, {1, 4, 1},
                                  {8, 1, 1}, {256, 1, 1}, {1, 1, 2}, {1, 1, 4}};
 
-// Plans a box of a kind. Returns false, and leaves the plan as it is, if none fits the kernels.
-bool plan_box_of(const Shape &shape, const BoxKind &kind, KernelPlan *out_plan);
-
-// Plans the box with the least estimated cost. Returns false, and leaves the plan as it is, if none fits,
+// Plans the box with the least estimated cost. Returns false, and leaves the plan as it is, if none fits the kernels,
 // or none costs less than `most_cost`.
-bool plan_box(const Shape &shape, double most_cost, KernelPlan *out_plan);
+bool plan_box(const Shape &shape, double most_cost, KernelPlan *out_plan, std::span<const BoxKind> kinds = kBoxKinds);
 
 }  // namespace via::cuda

@@ -224,7 +224,7 @@ std::vector<Candidate> candidates_of(const Shape &shape) {
         }
     }
     for (const via::cuda::BoxKind &kind : via::cuda::kBoxKinds) {
-        if (via::cuda::plan_box_of(shape, kind, &plan)) {
+        if (via::cuda::plan_box(shape, INFINITY, &plan, {&kind, 1})) {
             const std::string name =
                 "box " + std::to_string(kind.dst) + ":" + std::to_string(kind.src) + "/" + std::to_string(kind.part);
             found.push_back({name, plan, {}});
