@@ -9,46 +9,41 @@
 namespace via::cuda {
 namespace {
 
-bool is_of_host(const IndexList &list, via_array *on_device) { return list.at != nullptr && on_device == nullptr; }
-
-// Returns the bytes of a list of host memory in a table, where every list begins at a multiple of 8.
-int64_t list_bytes(const IndexedRows &rows, const IndexList &list, via_array *on_device) {
-    return is_of_host(list, on_device) ? round_up(rows.count * list.bytes, sizeof(int64_t)) : 0;
+// Visits the lists of host memory with the offsets that they have in a table, multiples of 8. Returns the bytes of all.
+template <class Rows, class Visit>
+int64_t visit_lists(const IndexedTransfer &transfer, Rows *rows, const Visit &visit) {
+    int64_t nbytes = 0;
+    const auto visit_list = [&](auto *list, via_array *on_device) {
+        if (list->at != nullptr && on_device == nullptr) {
+            visit(list, nbytes);
+            nbytes += round_up(rows->count * list->bytes, sizeof(int64_t));
+        }
+    };
+    visit_list(&rows->dst_index, transfer.dst_index);
+    visit_list(&rows->src_index, transfer.src_index);
+    return nbytes;
 }
 
 // Lists of host memory are dense: copies made for this purpose.
-void write_list(const IndexedRows &rows, const IndexList &list, via_array *on_device, char **at) {
-    const int64_t nbytes = list_bytes(rows, list, on_device);
-    if (nbytes > 0) {
-        std::memcpy(*at, list.at, static_cast<size_t>(rows.count * list.bytes));
-        *at += nbytes;
-    }
-}
-
 void write_lists(const IndexedTransfer &transfer, void *memory) {
-    auto *at = static_cast<char *>(memory);
-    write_list(transfer.rows, transfer.rows.dst_index, transfer.dst_index, &at);
-    write_list(transfer.rows, transfer.rows.src_index, transfer.src_index, &at);
+    visit_lists(transfer, &transfer.rows, [&](const IndexList *list, int64_t offset) {
+        std::memcpy(static_cast<char *>(memory) + offset, list->at,
+                    static_cast<size_t>(transfer.rows.count * list->bytes));
+    });
 }
 
 // Lets host lists be read at `memory`, where they are one after the other.
 IndexedRows read_at(const IndexedTransfer &transfer, const void *memory) {
     IndexedRows rows = transfer.rows;
-    const auto *at = static_cast<const char *>(memory);
-    if (is_of_host(rows.dst_index, transfer.dst_index)) {
-        rows.dst_index.at = at;
-    }
-    if (is_of_host(rows.src_index, transfer.src_index)) {
-        rows.src_index.at = at + list_bytes(rows, rows.dst_index, transfer.dst_index);
-    }
+    visit_lists(transfer, &rows,
+                [&](IndexList *list, int64_t offset) { list->at = static_cast<const char *>(memory) + offset; });
     return rows;
 }
 
 }  // namespace
 
 int64_t host_bytes(const IndexedTransfer &transfer) {
-    return list_bytes(transfer.rows, transfer.rows.dst_index, transfer.dst_index) +
-           list_bytes(transfer.rows, transfer.rows.src_index, transfer.src_index);
+    return visit_lists(transfer, &transfer.rows, [](const IndexList *, int64_t) {});
 }
 
 DescriptorTable *IndexTable::find(const IndexedTransfer &transfer, const ResolvedStream &stream) {
