@@ -3,7 +3,6 @@
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/launch/plan_cache.hpp"
-#include "cuda/stream/event_fence.hpp"
 #include "cuda/transfer_plan.hpp"
 
 namespace via::cuda {
@@ -52,11 +51,6 @@ Status find_home(const Transfer &transfer, const ResolvedStream &stream, Resolve
     return resolve(nullptr, stream.device_id, out_home);
 }
 
-bool follows(const ResolvedStream &later, const ResolvedStream &earlier) {
-    const CallbackScope quiet;  // reports no failure
-    return follow(later, earlier) == VIA_OK;
-}
-
 }  // namespace
 
 Status check_device_of_stream(const Transfer &transfer, const ResolvedStream &stream) {
@@ -78,16 +72,14 @@ Status prepare_kernel(const Transfer &transfer, const ResolvedStream &stream) {
     return prepare_kernel(transfer, stream, &home);
 }
 
-// Waits for the kernel on the host if the stream cannot be made to wait for it.
-Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stream, LaunchOn launch, const void *what) {
-    ResolvedStream home;
-    VIA_TRY(prepare_kernel(transfer, stream, &home));
-    if (home.context == stream.context) [[likely]] {
-        return launch(what, stream);
+Status follow_or_wait(const ResolvedStream &stream, const ResolvedStream &other) {
+    {
+        const CallbackScope quiet;  // reports no failure
+        if (follow(stream, other) == VIA_OK) {
+            return VIA_OK;
+        }
     }
-    VIA_TRY(follow(home, stream));
-    VIA_TRY(launch(what, home));
-    return follows(stream, home) ? VIA_OK : wait_for_stream(home);
+    return wait_for_stream(other);
 }
 
 Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream, FarSide far_side) {

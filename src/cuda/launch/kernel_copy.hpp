@@ -5,7 +5,7 @@
 
 #include "core/base/rounding.hpp"
 #include "cuda/layout/packed_order.hpp"
-#include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/event_fence.hpp"
 
 namespace via::cuda {
 
@@ -39,20 +39,21 @@ VIA_NODISCARD Status prepare_kernel(const Transfer &transfer, const ResolvedStre
 VIA_NODISCARD Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream,
                                     FarSide far_side = FarSide::None);
 
-// A launch on a stream whose kernels reach the memory.
-using LaunchOn = Status (*)(const void *what, const ResolvedStream &stream);
+// Makes the stream wait for the work of another one, or waits for it on the host if it cannot.
+VIA_NODISCARD Status follow_or_wait(const ResolvedStream &stream, const ResolvedStream &other);
 
-// Calls `launch` as enqueue_kernel launches: on the stream, or on another one that reaches the memory.
-VIA_NODISCARD Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stream, LaunchOn launch,
-                                          const void *what);
-
+// Calls launch(home) as enqueue_kernel launches: on the stream, or on another one that reaches the memory.
 template <class Launch>
 VIA_NODISCARD Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stream,
                                           const Launch &launch) {
-    const LaunchOn call = [](const void *what, const ResolvedStream &home) {
-        return (*static_cast<const Launch *>(what))(home);
-    };
-    return launch_where_reached(transfer, stream, call, &launch);
+    ResolvedStream home;
+    VIA_TRY(prepare_kernel(transfer, stream, &home));
+    if (home.context == stream.context) [[likely]] {
+        return launch(stream);
+    }
+    VIA_TRY(follow(home, stream));
+    VIA_TRY(launch(home));
+    return follow_or_wait(stream, home);
 }
 
 // Returns whether a kernel on the stream itself reaches all device memory of the transfer.
