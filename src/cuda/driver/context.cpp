@@ -162,6 +162,14 @@ Status device_of_context(CUcontext context, int32_t *out_device_id) {
     return VIA_OK;
 }
 
+CUcontext context_of(const void *address) {
+    CUcontext context = nullptr;
+    const auto ask = [&] {
+        return driver().cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, number_of(address));
+    };
+    return asked_again(ask) == CUDA_SUCCESS ? context : nullptr;
+}
+
 Status ContextScope::enter(CUcontext context) {
     if (driver().cuCtxGetCurrent(&before_) == CUDA_SUCCESS && before_ == context) [[likely]] {
         return VIA_OK;

@@ -92,6 +92,10 @@ VIA_NODISCARD Status context_at_hand(int32_t device_id, ContextKey *out_key);
 // Returns the device of a context.
 VIA_NODISCARD Status device_of_context(CUcontext context, int32_t *out_device_id);
 
+// Returns the context that memory was allocated in. Returns nullptr for what has none: memory of pools, mapped memory,
+// and what the driver does not know.
+CUcontext context_of(const void *address);
+
 // Makes a context current for a scope. Costs one question if it is current already.
 class ContextScope {
 public:

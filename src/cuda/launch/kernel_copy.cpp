@@ -10,12 +10,8 @@ namespace {
 
 // Returns the context that a side's memory was allocated in. Returns nullptr for what is reached from everywhere:
 // pinned and managed memory, and pool memory and mapped memory, which have no context.
-CUcontext context_of(const Side &side, const void *address) {
-    CUcontext context = nullptr;
-    const auto ask = [&] {
-        return driver().cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, number_of(address));
-    };
-    return is_device(side) && asked_again(ask) == CUDA_SUCCESS ? context : nullptr;
+CUcontext context_of_side(const Side &side, const void *address) {
+    return is_device(side) ? context_of(address) : nullptr;
 }
 
 // Returns whether a kernel on the stream reaches memory of the context.
@@ -34,8 +30,8 @@ Status contexts_differ(const ResolvedStream &stream) {
 // Finds the stream that the kernel runs on: the given one, or the legacy stream of the memory's own context.
 Status find_home(const Transfer &transfer, const ResolvedStream &stream, ResolvedStream *out_home) {
     *out_home = stream;
-    const CUcontext of_dst = context_of(transfer.dst_side, transfer.dst);
-    const CUcontext of_src = context_of(transfer.src_side, transfer.src);
+    const CUcontext of_dst = context_of_side(transfer.dst_side, transfer.dst);
+    const CUcontext of_src = context_of_side(transfer.src_side, transfer.src);
     if (is_reached(of_dst, stream) && is_reached(of_src, stream)) [[likely]] {
         return VIA_OK;
     }
@@ -91,8 +87,8 @@ Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream, Fa
 }
 
 bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream) {
-    return is_reached(context_of(transfer.dst_side, transfer.dst), stream) &&
-           is_reached(context_of(transfer.src_side, transfer.src), stream);
+    return is_reached(context_of_side(transfer.dst_side, transfer.dst), stream) &&
+           is_reached(context_of_side(transfer.src_side, transfer.src), stream);
 }
 
 // Enters the context: the driver looks addresses up in the current one, and refuses memory that it does not reach.

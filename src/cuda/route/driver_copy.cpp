@@ -65,12 +65,10 @@ Status wait_briefly(const ResolvedStream &stream) {
 
 namespace {
 
-// Returns the context of memory. Pool memory and mapped memory have none and use the primary one.
-Status context_of_memory(const void *address, int32_t device_id, CUcontext *out_context) {
-    *out_context = nullptr;
-    const CUresult result =
-        driver().cuPointerGetAttribute(out_context, CU_POINTER_ATTRIBUTE_CONTEXT, number_of(address));
-    return result == CUDA_SUCCESS && *out_context != nullptr ? VIA_OK : primary_context(device_id, out_context);
+// Pool memory and mapped memory use the primary context.
+Status context_for_copy(const void *address, int32_t device_id, CUcontext *out_context) {
+    *out_context = context_of(address);
+    return *out_context != nullptr ? VIA_OK : primary_context(device_id, out_context);
 }
 
 // Passes managed memory as device memory: as host memory the driver would wait for it.
@@ -116,27 +114,29 @@ Status copy_to_pageable(const Transfer &transfer, const ResolvedStream &stream) 
 }  // namespace
 
 Status copy_by_driver(const Transfer &transfer, const ResolvedStream &stream) {
+    if (stream.capturing) [[unlikely]] {
+        return enqueue(transfer, stream);
+    }
     const bool by_buffer = is_pageable(transfer.dst_side) && is_device_address(transfer.src_side);
     return by_buffer && !is_straight(transfer) ? copy_to_pageable(transfer, stream) : copy_after_work(transfer, stream);
 }
 
+// The driver refuses to capture a copy that names two contexts (error 900). It captures one that names addresses.
 Status copy_to_peer(const Transfer &transfer, const ResolvedStream &stream) {
+    const CUdeviceptr dst = number_of(transfer.dst);
+    const CUdeviceptr src = number_of(transfer.src);
+    const auto nbytes = static_cast<size_t>(transfer.nbytes);
+    ContextScope scope;
+    VIA_TRY(scope.enter(stream.context));
+    if (stream.capturing) {
+        VIA_TRY_CUDA(cuMemcpyAsync(dst, src, nbytes, stream.handle));
+        return VIA_OK;
+    }
     CUcontext dst_context = nullptr;
     CUcontext src_context = nullptr;
-    VIA_TRY(context_of_memory(transfer.dst, transfer.dst_side.device_id, &dst_context));
-    VIA_TRY(context_of_memory(transfer.src, transfer.src_side.device_id, &src_context));
-    VIA_TRY_CUDA(cuMemcpyPeerAsync(number_of(transfer.dst), dst_context, number_of(transfer.src), src_context,
-                                   static_cast<size_t>(transfer.nbytes), stream.handle));
-    return VIA_OK;
-}
-
-// The driver refuses to capture a copy that names two contexts (error 900). It captures one that names addresses.
-Status capture_driver_copy(const Transfer &transfer, const ResolvedStream &stream) {
-    if (!devices_differ(transfer)) {
-        return enqueue(transfer, stream);
-    }
-    VIA_TRY_CUDA(cuMemcpyAsync(number_of(transfer.dst), number_of(transfer.src), static_cast<size_t>(transfer.nbytes),
-                               stream.handle));
+    VIA_TRY(context_for_copy(transfer.dst, transfer.dst_side.device_id, &dst_context));
+    VIA_TRY(context_for_copy(transfer.src, transfer.src_side.device_id, &src_context));
+    VIA_TRY_CUDA(cuMemcpyPeerAsync(dst, dst_context, src, src_context, nbytes, stream.handle));
     return VIA_OK;
 }
 

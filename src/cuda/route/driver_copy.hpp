@@ -7,14 +7,12 @@
 
 namespace via::cuda {
 
-// Copies in stream order. On return a pageable source has been read and a pageable destination written.
+// Copies in stream order. On return a pageable source has been read and a pageable destination written. In a capture
+// neither side may be pageable.
 VIA_NODISCARD Status copy_by_driver(const Transfer &transfer, const ResolvedStream &stream);
 
-// Copies between two devices. Without peer access the driver goes through host memory.
+// Copies between two devices. Without peer access the driver goes through host memory. Enters the stream's context.
 VIA_NODISCARD Status copy_to_peer(const Transfer &transfer, const ResolvedStream &stream);
-
-// Captures either copy as a node of the graph. Neither side may be pageable.
-VIA_NODISCARD Status capture_driver_copy(const Transfer &transfer, const ResolvedStream &stream);
 
 // Waits on the host until the stream's work so far is done.
 VIA_NODISCARD Status await_work(const ResolvedStream &stream);

@@ -15,13 +15,6 @@
 namespace via::cuda {
 namespace {
 
-// Enters the context as enqueue_move does: a copy that is captured names addresses alone.
-Status copy_bytes(const Transfer &transfer, const ResolvedStream &stream) {
-    ContextScope scope;
-    VIA_TRY(scope.enter(stream.context));
-    return stream.capturing ? capture_driver_copy(transfer, stream) : copy_to_peer(transfer, stream);
-}
-
 // The pieces of a transfer, in its packed order.
 class StridedParts final : public PeerParts {
 public:
@@ -110,7 +103,7 @@ private:
     }
 
     Status copy_across(void *dst, const void *src, int64_t nbytes) const {
-        return copy_bytes({dst, src, nbytes, transfer_.dst_side, transfer_.src_side}, src_);
+        return copy_to_peer({dst, src, nbytes, transfer_.dst_side, transfer_.src_side}, src_);
     }
 
     Status fill(int64_t offset, int64_t nbytes, int64_t number) {
@@ -171,7 +164,7 @@ Status enqueue_pieces(PeerParts &parts, const PeerPlan &plan, const PeerStreams 
         return VIA_OK;
     }
     const PeerPlan by_driver = parts.plan_unreached(streams.src.device_id);
-    VIA_TRY(by_driver.route == PeerRoute::Driver ? copy_bytes(parts.reached(), streams.src)
+    VIA_TRY(by_driver.route == PeerRoute::Driver ? copy_to_peer(parts.reached(), streams.src)
                                                  : enqueue_pieces(parts, by_driver, streams));
     return follow(streams.dst, streams.src);
 }
@@ -288,7 +281,7 @@ Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const R
 Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream, Caller caller) {
     VIA_TRY(transfer.ndim > 0 ? check_peer_stream(transfer, stream) : VIA_OK);
     if (plan.route == PeerRoute::Driver) {
-        VIA_TRY(copy_bytes(transfer, stream));
+        VIA_TRY(copy_to_peer(transfer, stream));
         return caller == Caller::Waits ? wait_for_stream(stream) : VIA_OK;
     }
     const int32_t side_device = find_side_device(transfer, plan, stream);

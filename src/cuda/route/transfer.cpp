@@ -37,10 +37,7 @@ struct Enqueue {
     const ResolvedStream &stream;
     Caller caller;
 
-    Status operator()(const DriverPlan &) const {
-        return stream.capturing ? capture_driver_copy(transfer, stream) : copy_by_driver(transfer, stream);
-    }
-
+    Status operator()(const DriverPlan &) const { return copy_by_driver(transfer, stream); }
     Status operator()(const PeerPlan &plan) const { return enqueue_peer_copy(transfer, plan, stream, caller); }
 
     Status operator()(const StagedPlan &) const {
