@@ -54,58 +54,44 @@ private:
 // Rows that a device brings together at a time: enough to keep it busy, in little memory.
 constexpr int64_t kPartBytes = int64_t{32} << 20;
 
-// Moves rows between arrays and packed elements; nullptr stands for the array.
-class RowMove {
-public:
-    RowMove(const Transfer &transfer, const ConvertedRows &rows, const char *src, char *dst)
-        : transfer_(transfer), rows_(rows), src_(src), dst_(dst) {}
-
-    Status enqueue(const ResolvedStream &stream) {
-        if (changes_nothing(rows_.elements) && (src_ != nullptr || dst_ != nullptr)) {
-            return dst_ != nullptr ? pack_rows(transfer_, rows_of(rows_, RowSide::Src), dst_, stream)
-                                   : unpack_rows(transfer_, rows_of(rows_, RowSide::Dst), src_, stream);
-        }
-        Scratch from;
-        Scratch to;
-        VIA_TRY(gather(&from, stream));
-        const bool scatters = dst_ == nullptr && !is_straight(rows_, RowSide::Dst);
-        if (scatters) {
-            VIA_TRY(to.allocate(rows_.rows.count * packed_row_bytes(rows_, RowSide::Dst), stream));
-        }
-        auto *out = scatters ? static_cast<char *>(to.address()) : dst_;
-        VIA_TRY(convert(out, stream));
-        return scatters ? unpack_rows(transfer_, rows_of(rows_, RowSide::Dst), out, stream) : VIA_OK;
+// Converts rows between arrays, or scratch, and packed elements; nullptr stands for the array.
+Status convert_rows(const Transfer &transfer, const ConvertedRows &rows, const char *src, char *dst,
+                    const ResolvedStream &stream) {
+    const ElementLoops loops = loops_of(rows, src, dst);
+    const auto launch = [&](const ResolvedStream &home) { return launch_convert(loops, rows.elements, home); };
+    if (src != nullptr && dst != nullptr) {
+        return launch(stream);
     }
+    return launch_where_reached(src != nullptr   ? with_dst_only(transfer)
+                                : dst != nullptr ? with_src_only(transfer)
+                                                 : transfer,
+                                stream, launch);
+}
 
-private:
-    // Brings the elements of rows together, unless they are straight.
-    Status gather(Scratch *scratch, const ResolvedStream &stream) {
-        if (src_ != nullptr || is_straight(rows_, RowSide::Src)) {
-            return VIA_OK;
-        }
-        VIA_TRY(scratch->allocate(rows_.rows.count * packed_row_bytes(rows_, RowSide::Src), stream));
-        auto *packed = static_cast<char *>(scratch->address());
-        src_ = packed;
-        return pack_rows(transfer_, rows_of(rows_, RowSide::Src), packed, stream);
+// Moves rows between arrays and packed elements; nullptr stands for the array. Rows that are not straight are brought
+// together in scratch memory before they are converted, or spread out from there.
+Status move_part(const Transfer &transfer, const ConvertedRows &rows, const char *src, char *dst,
+                 const ResolvedStream &stream) {
+    if (changes_nothing(rows.elements) && (src != nullptr || dst != nullptr)) {
+        return dst != nullptr ? pack_rows(transfer, rows_of(rows, RowSide::Src), dst, stream)
+                              : unpack_rows(transfer, rows_of(rows, RowSide::Dst), src, stream);
     }
-
-    Status convert(char *out, const ResolvedStream &stream) const {
-        const ElementLoops loops = loops_of(rows_, src_, out);
-        const auto launch = [&](const ResolvedStream &home) { return launch_convert(loops, rows_.elements, home); };
-        if (src_ != nullptr && out != nullptr) {
-            return launch(stream);
-        }
-        return launch_where_reached(src_ != nullptr  ? with_dst_only(transfer_)
-                                    : out != nullptr ? with_src_only(transfer_)
-                                                     : transfer_,
-                                    stream, launch);
+    Scratch from;
+    Scratch to;
+    if (src == nullptr && !is_straight(rows, RowSide::Src)) {
+        VIA_TRY(from.allocate(rows.rows.count * packed_row_bytes(rows, RowSide::Src), stream));
+        auto *packed = static_cast<char *>(from.address());
+        VIA_TRY(pack_rows(transfer, rows_of(rows, RowSide::Src), packed, stream));
+        src = packed;
     }
-
-    const Transfer &transfer_;
-    const ConvertedRows rows_;
-    const char *src_;
-    char *const dst_;
-};
+    const bool scatters = dst == nullptr && !is_straight(rows, RowSide::Dst);
+    if (scatters) {
+        VIA_TRY(to.allocate(rows.rows.count * packed_row_bytes(rows, RowSide::Dst), stream));
+        dst = static_cast<char *>(to.address());
+    }
+    VIA_TRY(convert_rows(transfer, rows, src, dst, stream));
+    return scatters ? unpack_rows(transfer, rows_of(rows, RowSide::Dst), dst, stream) : VIA_OK;
+}
 
 // Moves parts, so that their scratch is small.
 Status move_rows(const Transfer &transfer, const ConvertedRows &rows, const char *src, char *dst,
@@ -115,9 +101,8 @@ Status move_rows(const Transfer &transfer, const ConvertedRows &rows, const char
     const int64_t each = std::clamp<int64_t>(kPartBytes / std::max(src_bytes, dst_bytes), 1, rows.rows.count);
     for (int64_t first = 0; first < rows.rows.count; first += each) {
         const int64_t count = std::min(each, rows.rows.count - first);
-        RowMove move(transfer, rows.part(first, count), src != nullptr ? src + first * src_bytes : nullptr,
-                     dst != nullptr ? dst + first * dst_bytes : nullptr);
-        VIA_TRY(move.enqueue(stream));
+        VIA_TRY(move_part(transfer, rows.part(first, count), src != nullptr ? src + first * src_bytes : nullptr,
+                          dst != nullptr ? dst + first * dst_bytes : nullptr, stream));
     }
     return VIA_OK;
 }
