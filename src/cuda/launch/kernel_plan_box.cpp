@@ -57,14 +57,7 @@ double requests_of_sector(const BoxTile &box) { return box.params.dense ? 1 : 1 
 double wait_of(FarSide side) {
     constexpr double kPulled = 8;
     constexpr double kPushed = 7;
-    switch (side) {
-        case FarSide::Src:
-            return kPulled;
-        case FarSide::Dst:
-            return kPushed;
-        default:
-            return 0;
-    }
+    return side == FarSide::Src ? kPulled : side == FarSide::Dst ? kPushed : 0;
 }
 
 // Estimates microseconds. Counts tiles cut short at the ends as whole ones.
