@@ -24,17 +24,17 @@ void describe_pool(CUdevice device, TextBuffer *lines) {
 }
 
 void describe_peers(CUdevice device, TextBuffer *lines) {
-    char on[96] = "";
-    int length = 0;
-    for (int32_t peer = 0; peer < driver().device_count && length < 80; ++peer) {
+    char on[96];
+    TextBuffer peers(on, sizeof on);
+    for (int32_t peer = 0; peer < driver().device_count && peers.length() < 80; ++peer) {
         int reaches = 0;
         if (peer != device && driver().cuDeviceCanAccessPeer(&reaches, device, peer) == CUDA_SUCCESS && reaches != 0) {
-            length += std::snprintf(on + length, sizeof on - static_cast<size_t>(length), " %d", peer);
+            peers.add(" %d", peer);
         }
     }
     if (driver().device_count == 1) {
         lines->add_line("peer to peer: off, there is one device");
-    } else if (length == 0) {
+    } else if (peers.length() == 0) {
         lines->add_line("peer to peer: off, the device reaches no other; copies go through the host");
     } else {
         lines->add_line("peer to peer: on, device%s", on);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "copy_support.hpp"
+#include "core/base/text_buffer.hpp"
 #include "cuda/launch/kernel_cost.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
 #include "cuda/launch/kernel_plan_elements.hpp"
@@ -441,20 +442,19 @@ void many_axes_that_continue_nothing_are_still_copied(void **) {
     assert_true(plan.blocks > 0);
 }
 
-void the_plan_is_reported_in_words(void **) {
-    char text[200];
-    via::cuda::describe_kernel(transpose(4096, 2048, 4).plan(), sizeof text, text);
-    assert_string_equal(text,
-                        "tiles of 64 x 64, elements of 4 bytes, 16 at once, via_tile_4, 2048 blocks of 256 threads");
-    via::cuda::describe_kernel(Loops(4, {{1 << 20, 4, 8}}).plan(), sizeof text, text);
-    assert_string_equal(
-        text, "elements, 8 for a thread, elements of 4 bytes, 4 at once, via_elements_4, 512 blocks of 256 threads");
-}
-
 std::string words_of(const KernelPlan &plan) {
     char text[200];
-    via::cuda::describe_kernel(plan, sizeof text, text);
+    via::TextBuffer words(text, sizeof text);
+    via::cuda::describe_kernel(plan, &words);
     return text;
+}
+
+void the_plan_is_reported_in_words(void **) {
+    assert_string_equal(words_of(transpose(4096, 2048, 4).plan()).c_str(),
+                        "tiles of 64 x 64, elements of 4 bytes, 16 at once, via_tile_4, 2048 blocks of 256 threads");
+    assert_string_equal(
+        words_of(Loops(4, {{1 << 20, 4, 8}}).plan()).c_str(),
+        "elements, 8 for a thread, elements of 4 bytes, 4 at once, via_elements_4, 512 blocks of 256 threads");
 }
 
 // ------------------------------------------------------------------------------------------------ remembered

@@ -9,6 +9,7 @@
 
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
+#include "core/base/text_buffer.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
 #include "cuda/launch/kernel_plan_elements.hpp"
@@ -112,7 +113,8 @@ void check_plan(Copy *copy, const KernelPlan &made) {
         run_plan(plan, backwards);
         if (copy->dst.bytes != copy->expected) {
             char text[200];
-            via::cuda::describe_kernel(plan, sizeof text, text);
+            via::TextBuffer words(text, sizeof text);
+            via::cuda::describe_kernel(plan, &words);
             print_error("%s\n", text);
             assert_true(false);
         }

@@ -1,8 +1,8 @@
 #include "cuda/launch/kernel_plan.hpp"
 
-#include <cstdio>
 #include <cstdlib>
 
+#include "core/base/text_buffer.hpp"
 #include "core/layout/tiles.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/kernel_cost.hpp"
@@ -236,19 +236,16 @@ void move_plan(uint64_t dst_distance, uint64_t src_distance, KernelPlan *plan) {
     }
 }
 
-void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text) {
-    const kernels::Info &info = kernels::info(plan.kernel);
-    char tile[64] = "";
+void describe_kernel(const KernelPlan &plan, TextBuffer *text) {
+    text->add("%s", route_name(plan.route));
     if (plan.tile[0] != 0) {
-        (void)std::snprintf(tile, sizeof tile, " of %lld x %lld", static_cast<long long>(plan.tile[0]),
-                            static_cast<long long>(plan.tile[1]));
+        text->add(" of %lld x %lld", as_printed(plan.tile[0]), as_printed(plan.tile[1]));
     } else if (plan.route == KernelRoute::Elements) {
-        const uint32_t each = plan.has_many_axes ? plan.params.elements_many.each : plan.params.elements.each;
-        (void)std::snprintf(tile, sizeof tile, ", %u for a thread", each);
+        text->add(", %u for a thread", plan.has_many_axes ? plan.params.elements_many.each : plan.params.elements.each);
     }
-    (void)std::snprintf(out_text, static_cast<size_t>(capacity),
-                        "%s%s, elements of %d bytes, %d at once, %s, %u blocks of %u threads", route_name(plan.route),
-                        tile, plan.element, plan.word, info.name, plan.blocks, info.threads);
+    const kernels::Info &info = kernels::info(plan.kernel);
+    text->add(", elements of %d bytes, %d at once, %s, %u blocks of %u threads", plan.element, plan.word, info.name,
+              plan.blocks, info.threads);
 }
 
 }  // namespace via::cuda

@@ -70,7 +70,7 @@ struct KernelPlan {
 void plan_kernel(const Transfer &transfer, KernelPlan *out_plan, FarSide far_side = FarSide::None);
 
 // Describes the plan: "tiles of 64 x 64, elements of 4 bytes, 16 at once, via_tile_4, 65536 blocks of 256 threads".
-void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text);
+void describe_kernel(const KernelPlan &plan, TextBuffer *text);
 
 // ------------------------------------------------------------------------------------------------ for the planners
 

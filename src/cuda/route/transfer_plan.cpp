@@ -232,12 +232,10 @@ struct Describe {
     }
 
     void operator()(const KernelCopyPlan &) const {
-        constexpr int64_t kRoom = 160;
-        char kernel[kRoom] = "";
         KernelPlan plan;
         plan_kernel(transfer, &plan);
-        describe_kernel(plan, kRoom, kernel);
-        text->add("kernel, %s to %s, %s", src(), dst(), kernel);
+        text->add("kernel, %s to %s, ", src(), dst());
+        describe_kernel(plan, text);
     }
 
     void operator()(const LinkCopyPlan &plan) const {

@@ -20,6 +20,7 @@
 
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
+#include "core/base/text_buffer.hpp"
 #include "cuda/launch/kernel_cost.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
 #include "cuda/launch/kernel_plan_elements.hpp"
@@ -199,7 +200,8 @@ struct Candidate {
 
 std::string text_of(const KernelPlan &plan) {
     char text[200];
-    via::cuda::describe_kernel(plan, sizeof text, text);
+    via::TextBuffer words(text, sizeof text);
+    via::cuda::describe_kernel(plan, &words);
     return text;
 }
 
