@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct ZipEntry {
     int64_t begin;   // of its header in the file
     int64_t offset;  // of its data
     int64_t nbytes;  // of its data, stored
+
+    int64_t end() const { return offset + nbytes; }
 };
 
 constexpr std::string_view kLocal("PK\x03\x04");
@@ -282,16 +285,27 @@ private:
     uint64_t taken_ = 0;  // bytes of the entries so far
 };
 
-// Lists the entries, and stores where their bytes end: at the directory. Each header is compared with the directory.
-// Entries may still overlap. Errors: VIA_ERROR_FORMAT, VIA_ERROR_UNSUPPORTED for a part of several files, VIA_ERROR_IO.
-Status list_zip(OpenFile *open, std::vector<ZipEntry> *out_entries, int64_t *out_end) {
+Status check_apart(const std::vector<ZipEntry> &sorted) {
+    const auto found = std::ranges::adjacent_find(
+        sorted, [](const ZipEntry &before, const ZipEntry &next) { return next.begin < before.end(); });
+    return found == sorted.end()
+               ? VIA_OK
+               : fail(VIA_ERROR_FORMAT,
+                      "tensor '%.80s': the entry begins at %lld; expected %lld or more, without overlap",
+                      found[1].name.c_str(), as_printed(found[1].begin), as_printed(found[0].end()));
+}
+
+// Lists the entries in the order of their bytes. Each header is compared with the directory. Errors: VIA_ERROR_FORMAT
+// also for entries that overlap, VIA_ERROR_UNSUPPORTED for a part of several files, VIA_ERROR_IO.
+Status list_zip(OpenFile *open, std::vector<ZipEntry> *out_entries) {
     int64_t file_bytes = 0;
     Directory directory{};
     VIA_TRY(open->size(&file_bytes));
     VIA_TRY(find_directory(open, file_bytes, &directory));
     VIA_TRY(check_directory(directory));
-    *out_end = static_cast<int64_t>(directory.offset);
-    return ZipLister(open, directory, out_entries).list();
+    VIA_TRY(ZipLister(open, directory, out_entries).list());
+    std::ranges::sort(*out_entries, {}, [](const ZipEntry &entry) { return std::tie(entry.begin, entry.name); });
+    return check_apart(*out_entries);
 }
 
 // ---- The .npy files that they are.
@@ -311,12 +325,12 @@ Status check_stored(const ZipEntry &entry) {
 
 // Reads the .npy header of an entry, in as few reads as it takes.
 Status read_header(OpenFile *open, const ZipEntry &entry, NpyHeader *out_header) {
-    HeaderBytes bytes(open, entry.offset, entry.offset + entry.nbytes, kHeaderChunk);
+    HeaderBytes bytes(open, entry.offset, entry.end(), kHeaderChunk);
     std::string_view found;
     NpyPreamble preamble{};
     VIA_TRY(bytes.take(static_cast<uint64_t>(std::min(entry.nbytes, kNpyMostPreamble)), &found));
     VIA_TRY(parse_npy_preamble(found, &preamble));
-    HeaderBytes text(open, entry.offset + preamble.text_offset, entry.offset + entry.nbytes, kHeaderChunk);
+    HeaderBytes text(open, entry.offset + preamble.text_offset, entry.end(), kHeaderChunk);
     VIA_TRY(text.take(static_cast<uint64_t>(preamble.text_bytes), &found));
     VIA_TRY(parse_npy_text(found, preamble.is_utf8, out_header));
     out_header->data_offset = text.at();
@@ -343,7 +357,7 @@ Status read_tensor(OpenFile *open, const ZipEntry &entry, ArchiveTensor *tensor)
     tensor->shape.assign(header.shape, header.shape + header.ndim);
     tensor->is_column_major = header.column_major && header.ndim > 1;
     tensor->offset = header.data_offset;
-    tensor->nbytes = entry.offset + entry.nbytes - header.data_offset;
+    tensor->nbytes = entry.end() - header.data_offset;
     return VIA_OK;
 }
 
@@ -362,18 +376,10 @@ bool is_npz(std::string_view start) { return start.starts_with(kLocal) || start.
 
 Status read_npz(OpenFile *open, TensorList *out_list) {
     std::vector<ZipEntry> entries;
-    std::vector<EntrySpan> spans;
-    int64_t end = 0;
-    VIA_TRY(list_zip(open, &entries, &end));
-    spans.reserve(entries.size());
-    for (const ZipEntry &entry : entries) {
-        spans.push_back({entry.begin, entry.offset + entry.nbytes, entry.name});
-    }
-    VIA_TRY(check_apart(std::move(spans), end));
+    VIA_TRY(list_zip(open, &entries));
     for (const ZipEntry &entry : entries) {
         VIA_TRY(add_entry(open, entry, out_list));
     }
-    out_list->sort();
     return VIA_OK;
 }
 

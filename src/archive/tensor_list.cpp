@@ -17,9 +17,10 @@ Status begins_elsewhere(const ArchiveTensor &tensor, int64_t expected) {
                 tensor.offset < expected ? "overlap" : "a hole");
 }
 
-Status ends_beyond(const std::string &name, int64_t end, int64_t most) {
+Status ends_beyond(const ArchiveTensor &tensor, int64_t most) {
+    const int64_t end = tensor.offset + std::min(tensor.nbytes, INT64_MAX - tensor.offset);
     return fail(VIA_ERROR_FORMAT, "tensor '%.80s': the data end at %lld; expected at most %lld, the end of the file's",
-                name.c_str(), as_printed(end), as_printed(most));
+                tensor.name->c_str(), as_printed(end), as_printed(most));
 }
 
 }  // namespace
@@ -67,14 +68,9 @@ Status TensorList::add_text(const std::string &name, std::string value) {
     return VIA_OK;
 }
 
-void TensorList::sort() {
-    std::sort(tensors_.begin(), tensors_.end(), [](const ArchiveTensor &a, const ArchiveTensor &b) {
-        return std::tie(a.offset, a.nbytes, *a.name) < std::tie(b.offset, b.nbytes, *b.name);
-    });
-}
-
 Status TensorList::settle_adjacent(int64_t data_offset, int64_t data_bytes, int64_t alignment) {
-    sort();
+    std::ranges::sort(tensors_, {},
+                      [](const ArchiveTensor &each) { return std::tie(each.offset, each.nbytes, *each.name); });
     int64_t end = 0;
     int64_t padded = 0;
     for (ArchiveTensor &each : tensors_) {
@@ -82,7 +78,7 @@ Status TensorList::settle_adjacent(int64_t data_offset, int64_t data_bytes, int6
             return begins_elsewhere(each, padded);
         }
         if (each.nbytes > data_bytes - each.offset) {
-            return ends_beyond(*each.name, each.offset + std::min(each.nbytes, INT64_MAX - each.offset), data_bytes);
+            return ends_beyond(each, data_bytes);
         }
         end = padded = each.offset + each.nbytes;
         each.offset += data_offset;
@@ -107,26 +103,6 @@ void TensorList::move_to(std::vector<ArchiveTensor> *tensors, std::vector<Archiv
         }
     }
     std::move(tensors_.begin(), tensors_.end(), std::back_inserter(*tensors));
-}
-
-Status check_apart(std::vector<EntrySpan> spans, int64_t end) {
-    std::sort(spans.begin(), spans.end(), [](const EntrySpan &a, const EntrySpan &b) {
-        return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
-    });
-    int64_t before = 0;
-    for (const EntrySpan &each : spans) {
-        if (each.begin < before) {
-            return fail(VIA_ERROR_FORMAT,
-                        "tensor '%.80s': the entry begins at %lld; expected %lld or more, without "
-                        "overlap",
-                        each.name.c_str(), as_printed(each.begin), as_printed(before));
-        }
-        before = each.end;
-        if (each.end > end) {
-            return ends_beyond(each.name, each.end, end);
-        }
-    }
-    return VIA_OK;
 }
 
 }  // namespace via

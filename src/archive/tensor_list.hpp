@@ -10,13 +10,6 @@
 
 namespace via {
 
-// The bytes of an entry of a file.
-struct EntrySpan {
-    int64_t begin;
-    int64_t end;
-    std::string name;
-};
-
 class TensorList {
 public:
     // Adds a tensor of whose bytes nbytes are in the file, once fill(tensor) has read the rest of its header, or has
@@ -42,9 +35,6 @@ public:
     // ends than that of the file.
     VIA_NODISCARD Status settle_adjacent(int64_t data_offset, int64_t data_bytes, int64_t alignment);
 
-    // Sorts the tensors by their bytes.
-    void sort();
-
     // Appends all to an archive's. Texts whose names are present are left out.
     void move_to(std::vector<ArchiveTensor> *tensors, std::vector<ArchiveText> *metadata);
 
@@ -67,8 +57,5 @@ VIA_NODISCARD Status count_bytes(const ArchiveTensor &tensor, int64_t *out_nbyte
 
 // Rounds up to a multiple. Returns false if that does not fit.
 [[nodiscard]] bool pad_to(int64_t alignment, int64_t *offset);
-
-// Refuses spans that overlap, or end after `end`. Errors: VIA_ERROR_FORMAT.
-VIA_NODISCARD Status check_apart(std::vector<EntrySpan> spans, int64_t end);
 
 }  // namespace via
