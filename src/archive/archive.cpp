@@ -152,9 +152,9 @@ Status check_index(via_archive *archive, const ArchivePaths &paths) {
     for (const auto &[name, path] : paths.files_by_name) {
         const auto found = archive->numbers.find(name);
         const ArchiveTensor *tensor = found != archive->numbers.end() ? tensor_at(archive, found->second) : nullptr;
-        if (tensor == nullptr || paths.files[path] != archive->files[static_cast<size_t>(tensor->file)].file->path) {
+        if (tensor == nullptr || path != archive->files[static_cast<size_t>(tensor->file)].file->path) {
             return fail(VIA_ERROR_FORMAT, "%.400s: tensor '%.80s' is not in %.200s; expected it there",
-                        paths.source.c_str(), name.c_str(), paths.files[path].c_str());
+                        paths.source.c_str(), name.c_str(), path.c_str());
         }
     }
     return VIA_OK;

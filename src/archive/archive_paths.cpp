@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -54,84 +53,45 @@ std::string in_directory(std::string_view directory, std::string_view name) {
     return path.append(name);
 }
 
-// The names of an index, and the file of each.
-class IndexScanner {
-public:
-    IndexScanner(std::string_view text, ArchivePaths *paths) : scanner_(text), paths_(paths) {}
-
-    Status scan() {
-        std::set<std::string> keys;
-        std::string key;
-        if (!scanner_.accept("{")) {
-            return refuse("an object");
+Status read_weight_map(JsonReader *json, ArchivePaths *paths) {
+    constexpr char kNames[] = "a tensor's name and a file's";
+    const std::string directory = paths->source.substr(0, paths->source.rfind('/') + 1);
+    std::string file;
+    return json->read_object("an object of file names", kNames, [&](const std::string &name) {
+        if (!json->read_string(&file)) {
+            return json->refuse(kNames);
         }
-        do {
-            if (!scanner_.read_string(&key) || !scanner_.accept(":")) {
-                return refuse("a name and a colon");
-            }
-            if (!keys.insert(key).second) {
-                return refuse("each name once before it");
-            }
-            const bool is_map = key == "weight_map";
-            VIA_TRY(is_map                         ? scan_map()
-                    : scanner_.skip_strict_value() ? VIA_OK
-                                                   : refuse("a value with each name once"));
-        } while (scanner_.accept(","));
-        VIA_TRY(scanner_.accept("}") && scanner_.is_at_end() ? VIA_OK : refuse("the end of the object"));
-        return keys.count("weight_map") > 0 ? finish() : refuse("a weight_map");
+        if (file.empty() || file.find_first_of(std::string_view("/\0", 2)) != file.npos || file == "..") {
+            return fail(VIA_ERROR_FORMAT, "tensor '%.80s': the file is '%.80s'; expected a name without '/'",
+                        name.c_str(), file.c_str());
+        }
+        return paths->files_by_name.emplace(name, directory + file).second
+                   ? VIA_OK
+                   : fail(VIA_ERROR_FORMAT, "tensor '%.80s' occurs twice; expected each once", name.c_str());
+    });
+}
+
+Status parse_index(std::string_view text, ArchivePaths *paths) {
+    JsonReader json(text, "the index");
+    std::set<std::string> keys;
+    VIA_TRY(json.read_object("an object", "a name and a colon", [&](const std::string &name) {
+        if (!keys.insert(name).second) {
+            return json.refuse("each name once before it");
+        }
+        if (name == "weight_map") {
+            return read_weight_map(&json, paths);
+        }
+        return json.skip_strict_value() ? VIA_OK : json.refuse("a value with each name once");
+    }));
+    VIA_TRY(json.read_end("the end of the object"));
+    VIA_TRY(keys.contains("weight_map") ? VIA_OK : json.refuse("a weight_map"));
+    std::set<std::string> files;
+    for (const auto &[name, file] : paths->files_by_name) {
+        files.insert(file);
     }
-
-private:
-    Status refuse(const char *expected) {
-        return fail(VIA_ERROR_FORMAT, "the index is no JSON of its kind at byte %zu; expected %s", scanner_.at(),
-                    expected);
-    }
-
-    Status scan_map() {
-        if (!scanner_.accept("{")) {
-            return refuse("an object of file names");
-        }
-        if (scanner_.accept("}")) {
-            return VIA_OK;
-        }
-        std::string name;
-        std::string file;
-        do {
-            if (!scanner_.read_string(&name) || !scanner_.accept(":") || !scanner_.read_string(&file)) {
-                return refuse("a tensor's name and a file's");
-            }
-            if (file.empty() || file.find_first_of(std::string_view("/\0", 2)) != file.npos || file == "..") {
-                return fail(VIA_ERROR_FORMAT, "tensor '%.80s': the file is '%.80s'; expected a name without '/'",
-                            name.c_str(), file.c_str());
-            }
-            if (!names_.emplace(name, file).second) {
-                return fail(VIA_ERROR_FORMAT, "tensor '%.80s' occurs twice; expected each once", name.c_str());
-            }
-        } while (scanner_.accept(","));
-        return scanner_.accept("}") ? VIA_OK : refuse("the end of the weight_map");
-    }
-
-    Status finish() {
-        const size_t slash = paths_->source.rfind('/');
-        const std::string directory = slash == std::string::npos ? "." : paths_->source.substr(0, slash + 1);
-        std::map<std::string, size_t> files;
-        for (const auto &[name, file] : names_) {
-            files.emplace(file, 0);
-        }
-        for (auto &[file, number] : files) {
-            number = paths_->files.size();
-            paths_->files.push_back(slash == std::string::npos ? file : in_directory(directory, file));
-        }
-        for (const auto &[name, file] : names_) {
-            paths_->files_by_name.emplace_back(name, files.at(file));
-        }
-        return VIA_OK;
-    }
-
-    JsonScanner scanner_;
-    ArchivePaths *const paths_;
-    std::map<std::string, std::string> names_;
-};
+    paths->files.assign(files.begin(), files.end());
+    return VIA_OK;
+}
 
 Status read_index(ArchivePaths *paths) {
     OpenFile *opened = nullptr;
@@ -145,7 +105,7 @@ Status read_index(ArchivePaths *paths) {
     }
     std::string text(static_cast<size_t>(nbytes), '\0');
     VIA_TRY(read_all(opened, text.data(), 0, nbytes));
-    return IndexScanner(text, paths).scan();
+    return parse_index(text, paths);
 }
 
 Status find_in_directory(const char *path, ArchivePaths *paths) {

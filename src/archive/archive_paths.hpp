@@ -1,8 +1,8 @@
 // The files of an archive: one, those of a directory, or those that an index names.
 #pragma once
 
+#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/status.hpp"
@@ -10,10 +10,9 @@
 namespace via {
 
 struct ArchivePaths {
-    std::string source;              // as given, or the index
-    std::vector<std::string> files;  // each once, in the order of their names
-    // Of an index: the file of each tensor, a position in `files`.
-    std::vector<std::pair<std::string, size_t>> files_by_name;
+    std::string source;                                // as given, or the index
+    std::vector<std::string> files;                    // each once, in the order of their names
+    std::map<std::string, std::string> files_by_name;  // of an index: the file of each tensor
 };
 
 // The largest header or index; that of the format.

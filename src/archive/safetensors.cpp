@@ -49,110 +49,76 @@ int32_t key_of(std::string_view name) {
     return name == "dtype" ? kDtype : name == "shape" ? kShape : name == "data_offsets" ? kOffsets : 0;
 }
 
-class HeaderScanner {
+class HeaderReader {
 public:
     // `what` is the name of the text in errors.
-    HeaderScanner(std::string_view text, TensorList *list, const char *what)
-        : scanner_(text), list_(list), what_(what) {}
+    HeaderReader(std::string_view text, TensorList *list, const char *what) : json_(text, what), list_(list) {}
 
     // Offsets of the tensors count from the end of the header yet.
-    Status scan() {
-        if (!scanner_.accept("{")) {
-            return refuse("'{'");
-        }
-        if (!scanner_.accept("}")) {
-            VIA_TRY(scan_entries());
-        }
-        return scanner_.is_at_end() ? VIA_OK : refuse("the end of the header");
+    Status read() {
+        bool has_metadata = false;
+        VIA_TRY(json_.read_object("'{'", "a tensor's name in UTF-8, and a colon", [&](const std::string &name) {
+            if (name != "__metadata__") {
+                return list_->add(name, [this](ArchiveTensor *tensor) { return read_tensor(tensor); });
+            }
+            return std::exchange(has_metadata, true)
+                       ? fail(VIA_ERROR_FORMAT, "__metadata__ occurs twice; expected it once")
+                       : read_metadata();
+        }));
+        return json_.read_end("the end of the header");
     }
 
-    Status scan_texts() {
-        VIA_TRY(scan_metadata());
-        return scanner_.is_at_end() ? VIA_OK : refuse("the end of the object");
+    Status read_texts() {
+        VIA_TRY(read_metadata());
+        return json_.read_end("the end of the object");
     }
 
 private:
-    Status refuse(const char *expected) {
-        return fail(VIA_ERROR_FORMAT, "%s is wrong at byte %zu; expected %s", what_, scanner_.at(), expected);
-    }
-
-    Status scan_entries() {
-        std::string name;
-        do {
-            if (!scanner_.read_string(&name) || !scanner_.accept(":")) {
-                return refuse("a tensor's name in UTF-8, and a colon");
-            }
-            VIA_TRY(name == "__metadata__" ? scan_only_metadata() : list_->add(name, [this](ArchiveTensor *tensor) {
-                return scan_tensor(tensor);
-            }));
-        } while (scanner_.accept(","));
-        return scanner_.accept("}") ? VIA_OK : refuse("',' or '}'");
-    }
-
-    Status scan_only_metadata() {
-        if (std::exchange(has_metadata_, true)) {
-            return fail(VIA_ERROR_FORMAT, "__metadata__ occurs twice; expected it once");
-        }
-        return scan_metadata();
-    }
-
-    Status scan_metadata() {
-        std::string name;
+    Status read_metadata() {
+        constexpr char kTexts[] = "texts in UTF-8 by name, as __metadata__ has them";
         std::string value;
-        if (!scanner_.accept("{")) {
-            return refuse("an object of texts by name, such as __metadata__");
-        }
-        if (scanner_.accept("}")) {
-            return VIA_OK;
-        }
-        do {
-            if (!scanner_.read_string(&name) || !scanner_.accept(":") || !scanner_.read_string(&value)) {
-                return refuse("texts in UTF-8 by name, as __metadata__ has them");
-            }
-            VIA_TRY(list_->add_text(name, value));
-        } while (scanner_.accept(","));
-        return scanner_.accept("}") ? VIA_OK : refuse("',' or '}' after a text");
+        const auto read_text = [&](const std::string &name) {
+            return json_.read_string(&value) ? list_->add_text(name, value) : json_.refuse(kTexts);
+        };
+        return json_.read_object("an object of texts by name, such as __metadata__", kTexts, read_text);
     }
 
-    Status scan_tensor(ArchiveTensor *tensor) {
+    Status read_tensor(ArchiveTensor *tensor) {
+        constexpr char kOnce[] = "dtype, shape and data_offsets, each once";
         int32_t keys = 0;
-        std::string key;
-        if (!scanner_.accept("{")) {
-            return refuse("an object of dtype, shape and data_offsets");
-        }
-        do {
-            const bool is_read = scanner_.read_string(&key) && scanner_.accept(":");
-            const int32_t found = is_read ? key_of(key) : 0;
-            if (found == 0 || (keys & found) != 0) {
-                return refuse("dtype, shape and data_offsets, each once");
+        const auto read_member = [&](const std::string &name) {
+            const int32_t key = key_of(name);
+            if (key == 0 || (keys & key) != 0) {
+                return json_.refuse(kOnce);
             }
-            keys |= found;
-            VIA_TRY(scan_value(found, tensor));
-        } while (scanner_.accept(","));
-        return scanner_.accept("}") && keys == kAllKeys ? VIA_OK : refuse("dtype, shape and data_offsets, and '}'");
+            keys |= key;
+            return read_value(key, tensor);
+        };
+        VIA_TRY(json_.read_object("an object of dtype, shape and data_offsets", kOnce, read_member));
+        return keys == kAllKeys ? VIA_OK : json_.refuse("dtype, shape and data_offsets before it");
     }
 
-    Status scan_value(int32_t key, ArchiveTensor *tensor) {
+    Status read_value(int32_t key, ArchiveTensor *tensor) {
         if (key == kDtype) {
-            return scan_dtype(tensor);
+            return read_dtype(tensor);
         }
         if (key == kShape) {
-            return scan_numbers(VIA_MAX_NDIM, "extents from 0 to 2^63 - 1, at most 64", &tensor->shape);
+            return read_numbers(VIA_MAX_NDIM, "extents from 0 to 2^63 - 1, at most 64", &tensor->shape);
         }
         std::vector<int64_t> offsets;
-        VIA_TRY(scan_numbers(2, "a begin and an end as data_offsets", &offsets));
+        VIA_TRY(read_numbers(2, "a begin and an end as data_offsets", &offsets));
         if (offsets.size() != 2 || offsets[0] > offsets[1]) {
-            return refuse("a begin and an end as data_offsets before it");
+            return json_.refuse("a begin and an end as data_offsets before it");
         }
         tensor->offset = offsets[0];
         tensor->nbytes = offsets[1] - offsets[0];
         return VIA_OK;
     }
 
-    Status scan_dtype(ArchiveTensor *tensor) {
+    Status read_dtype(ArchiveTensor *tensor) {
         std::string name;
-        if (!scanner_.read_string(&name)) {
-            return refuse("the name of a dtype");
+        if (!json_.read_string(&name)) {
+            return json_.refuse("the name of a dtype");
         }
         const auto *found = std::ranges::find(kDtypes, name, &NamedDtype::name);
         if (found == std::end(kDtypes)) {
@@ -163,29 +129,27 @@ private:
         return VIA_OK;
     }
 
-    Status scan_numbers(size_t most, const char *expected, std::vector<int64_t> *out_numbers) {
-        const bool is_read = scanner_.accept("[") && scanner_.read_items("]", [&] {
+    Status read_numbers(size_t most, const char *expected, std::vector<int64_t> *out_numbers) {
+        const bool is_read = json_.accept("[") && json_.read_items("]", [&] {
             int64_t number = 0;
-            if (out_numbers->size() == most || !scanner_.read_count(&number)) {
+            if (out_numbers->size() == most || !json_.read_count(&number)) {
                 return false;
             }
             out_numbers->push_back(number);
             return true;
         });
-        return is_read ? VIA_OK : refuse(expected);
+        return is_read ? VIA_OK : json_.refuse(expected);
     }
 
-    JsonScanner scanner_;
+    JsonReader json_;
     TensorList *const list_;
-    const char *const what_;
-    bool has_metadata_ = false;
 };
 
 }  // namespace
 
 Status parse_texts(std::string_view text, std::vector<ArchiveText> *out_texts) {
     TensorList list;
-    VIA_TRY(HeaderScanner(text, &list, "the JSON").scan_texts());
+    VIA_TRY(HeaderReader(text, &list, "the JSON").read_texts());
     *out_texts = std::move(list.texts());
     return VIA_OK;
 }
@@ -261,7 +225,7 @@ Status read_safetensors(OpenFile *open, TensorList *out_list) {
     if (!text.starts_with('{')) {
         return fail(VIA_ERROR_FORMAT, "the header begins with other bytes; expected '{'");
     }
-    VIA_TRY(HeaderScanner(text, out_list, "the header").scan());
+    VIA_TRY(HeaderReader(text, out_list, "the header").read());
     return out_list->settle_adjacent(kLengthBytes + nbytes, present - kLengthBytes - nbytes, 1);
 }
 

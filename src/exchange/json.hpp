@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/status.hpp"
 #include "core/base/text_scanner.hpp"
 
 namespace via {
@@ -47,6 +48,41 @@ private:
     bool skip_digits();
     bool read_escape(std::string *out_string);
     bool read_unit(uint32_t *out_unit);
+};
+
+// A scanner whose failures name the text and the place: "WHAT is wrong at byte 7; expected ...".
+class JsonReader : public JsonScanner {
+public:
+    JsonReader(std::string_view text, const char *what) : JsonScanner(text), what_(what) {}
+
+    VIA_NODISCARD Status refuse(const char *expected) const {
+        return fail(VIA_ERROR_FORMAT, "%s is wrong at byte %zu; expected %s", what_, at(), expected);
+    }
+
+    // Reads an object by read_value(name), called at each value. `object` and `member` state what was expected instead
+    // of something else, and instead of a name with a colon. Refuses no name that occurs twice.
+    template <class ReadValue>
+    VIA_NODISCARD Status read_object(const char *object, const char *member, const ReadValue &read_value) {
+        std::string name;
+        if (!accept("{")) {
+            return refuse(object);
+        }
+        if (accept("}")) {
+            return VIA_OK;
+        }
+        do {
+            if (!read_string(&name) || !accept(":")) {
+                return refuse(member);
+            }
+            VIA_TRY(read_value(name));
+        } while (accept(","));
+        return accept("}") ? VIA_OK : refuse("',' or '}'");
+    }
+
+    VIA_NODISCARD Status read_end(const char *expected) { return is_at_end() ? VIA_OK : refuse(expected); }
+
+private:
+    const char *const what_;
 };
 
 // Appends a text, which is UTF-8, in quotes and with escapes.
