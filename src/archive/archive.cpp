@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "archive/archive_paths.hpp"
@@ -18,6 +20,7 @@
 #include "core/array/memory.hpp"
 #include "core/array/view.hpp"
 #include "core/base/checked.hpp"
+#include "core/base/rounding.hpp"
 #include "file/npy.hpp"
 #include "file/read_write.hpp"
 
@@ -55,32 +58,13 @@ Status read_tensors(OpenFile *open, TensorList *out_list) {
     return is_npz(start) && !start.ends_with('{') ? read_npz(open, out_list) : read_safetensors(open, out_list);
 }
 
-Status make_archive(const via_file_options &options, UniqueArchive *out_archive) {
-    VIA_TRY(make_object("a handle", out_archive->out()));
-    out_archive->get()->options = options;
-    return VIA_OK;
+via_file *file_of(via_archive *archive, const ArchiveTensor &tensor) {
+    return archive->files[static_cast<size_t>(tensor.file)].file.get();
 }
 
-Status occurs_twice(via_archive *archive, const ArchiveTensor &before, const ArchiveTensor &tensor) {
-    return fail(VIA_ERROR_FORMAT, "tensor '%.80s' is in %.400s and in %.400s; expected each name once",
-                tensor.name->c_str(), archive->files[static_cast<size_t>(before.file)].file->path,
-                archive->files[static_cast<size_t>(tensor.file)].file->path);
-}
-
-// Lists the tensors from number `first` on by name.
-Status index_names(via_archive *archive, size_t first) {
-    for (size_t i = first; i < archive->tensors.size(); ++i) {
-        const ArchiveTensor &tensor = archive->tensors[i];
-        const auto [found, is_new] = archive->numbers.emplace(*tensor.name, static_cast<int64_t>(i));
-        if (!is_new) {
-            return occurs_twice(archive, archive->tensors[static_cast<size_t>(found->second)], tensor);
-        }
-    }
-    return VIA_OK;
-}
-
-// Places the tensors in the buffer, in the order of their bytes.
-Status place_tensors(via_archive *archive) {
+// Places the tensors in the buffer, in the order of their bytes. They take at most `most_nbytes`, which did not
+// overflow, and those of a selection no more than before. Allocates nothing if by_place has room.
+void place_tensors(via_archive *archive) {
     std::vector<ArchiveTensor> &tensors = archive->tensors;
     std::vector<int64_t> &by_place = archive->by_place;
     by_place.resize(tensors.size());
@@ -94,10 +78,8 @@ Status place_tensors(via_archive *archive) {
     int64_t end = 0;
     for (const int64_t number : by_place) {
         ArchiveTensor &tensor = tensors[static_cast<size_t>(number)];
-        tensor.place = end;
-        if (!pad_to(kAlignment, &tensor.place) || !add(tensor.place, tensor.buffer_nbytes(), &end)) {
-            return fail(VIA_ERROR_OVERFLOW, "the tensors exceed 2^63 - 1 bytes; expected fewer");
-        }
+        tensor.place = round_up(end, kAlignment);
+        end = tensor.place + tensor.buffer_nbytes();
         if (suits_device(tensor)) {
             archive->device_place = std::min(archive->device_place, tensor.place);
         }
@@ -106,45 +88,79 @@ Status place_tensors(via_archive *archive) {
     archive->device_place = std::min(archive->device_place, end);
     archive->most_nbytes = end;
     archive->is_placed = true;
-    return VIA_OK;
 }
 
-Status add_file(via_archive *archive, const char *path) {
+// Makes an archive of a single file. Column-major tensors have a handle of their own: a handle has one order.
+Status read_file(const char *path, via_archive *archive) {
     via_file_options options = archive->options;
     options.file_format = VIA_FORMAT_RAW;
-    via_file *file = nullptr;
-    VIA_TRY(name_path(path, open_file(path, options, &file)));
-    ArchiveFile owned(file);
-    archive->files.push_back(std::move(owned));
-    return VIA_OK;
-}
-
-// Reads the last file's column-major tensors by a handle of their own: a handle has one order.
-Status add_column_major(via_archive *archive) {
-    via_file *file = nullptr;
-    VIA_TRY(open_column_major(archive->files.back().file, &file));
-    ArchiveFile owned(file);
-    owned.stamp = archive->files.back().stamp;
-    archive->files.push_back(std::move(owned));
-    return VIA_OK;
-}
-
-Status read_file(via_archive *archive, const std::string &path) {
-    VIA_TRY(add_file(archive, path.c_str()));
-    via_file *file = archive->files.back().file;
-    const UniqueOpenFile open(file->hold_open());
-    VIA_TRY(name_file(file, stamp_of(open.get(), &archive->files.back().stamp)));
+    UniqueFile file;
+    UniqueFile column_major;
+    FileStamp stamp{};
     TensorList list;
-    VIA_TRY(name_file(file, read_tensors(open.get(), &list)));
-    const auto number = static_cast<int32_t>(archive->files.size() - 1);
-    bool has_column_major = false;
+    VIA_TRY(name_path(path, open_file(path, options, file.out())));
+    const UniqueOpenFile open(file.get()->hold_open());
+    VIA_TRY(name_file(file.get(), stamp_of(open.get(), &stamp)));
+    VIA_TRY(name_file(file.get(), read_tensors(open.get(), &list)));
     for (ArchiveTensor &tensor : list.tensors()) {
-        has_column_major = has_column_major || tensor.is_column_major;
-        tensor.file = number + (tensor.is_column_major ? 1 : 0);
-        VIA_TRY(name_file(file, name_tensor(*tensor.name, plan_elements(&tensor))));
+        if (tensor.is_column_major) {
+            tensor.file = 1;
+            VIA_TRY(column_major.get() == nullptr ? open_column_major(file.get(), column_major.out()) : VIA_OK);
+        }
+        VIA_TRY(name_file(file.get(), name_tensor(*tensor.name, plan_elements(&tensor))));
+        archive->numbers.emplace(*tensor.name, static_cast<int64_t>(archive->numbers.size()));
     }
-    list.move_to(&archive->tensors, &archive->metadata);
-    return has_column_major ? add_column_major(archive) : VIA_OK;
+    archive->tensors = std::move(list.tensors());
+    archive->metadata = std::move(list.texts());
+    for (UniqueFile *each : {&file, &column_major}) {
+        if (each->get() != nullptr) {
+            archive->files.push_back({std::shared_ptr<via_file>(each->release(), release_file), stamp});
+        }
+    }
+    return VIA_OK;
+}
+
+template <class Value>
+void append(std::vector<Value> *added, std::vector<Value> *list) {
+    std::move(added->begin(), added->end(), std::back_inserter(*list));
+}
+
+// Moves all of another archive to the end, except texts whose names are present. Makes room before it changes anything:
+// on failure, and after an exception, the archive is as it was.
+Status append_archive(via_archive *added, via_archive *archive) {
+    int64_t most_nbytes = archive->most_nbytes;
+    for (const ArchiveTensor &tensor : added->tensors) {
+        if (const auto found = archive->numbers.find(*tensor.name); found != archive->numbers.end()) {
+            return fail(VIA_ERROR_FORMAT, "tensor '%.80s' is in %.400s and in %.400s; expected each name once",
+                        tensor.name->c_str(), file_of(archive, *tensor_at(archive, found->second))->path,
+                        file_of(added, tensor)->path);
+        }
+        if (!add(most_nbytes, tensor.buffer_nbytes(), &most_nbytes) || !add(most_nbytes, kAlignment, &most_nbytes)) {
+            return fail(VIA_ERROR_OVERFLOW, "the tensors exceed 2^63 - 1 bytes; expected fewer");
+        }
+    }
+    std::set<std::string_view> texts;
+    for (const auto &[name, value] : archive->metadata) {
+        texts.insert(name);
+    }
+    std::erase_if(added->metadata, [&](const ArchiveText &text) { return texts.contains(text.first); });
+    archive->files.reserve(archive->files.size() + added->files.size());
+    archive->tensors.reserve(archive->tensors.size() + added->tensors.size());
+    archive->metadata.reserve(archive->metadata.size() + added->metadata.size());
+    archive->by_place.reserve(archive->tensors.size() + added->tensors.size());
+    for (ArchiveTensor &tensor : added->tensors) {
+        tensor.file += static_cast<int32_t>(archive->files.size());
+    }
+    for (auto &[name, number] : added->numbers) {
+        number += static_cast<int64_t>(archive->tensors.size());
+    }
+    append(&added->files, &archive->files);
+    append(&added->tensors, &archive->tensors);
+    append(&added->metadata, &archive->metadata);
+    archive->numbers.merge(added->numbers);
+    archive->most_nbytes = most_nbytes;
+    archive->is_placed = false;
+    return VIA_OK;
 }
 
 // Checks that each tensor of an index is in the file that the index names.
@@ -152,7 +168,7 @@ Status check_index(via_archive *archive, const ArchivePaths &paths) {
     for (const auto &[name, path] : paths.files_by_name) {
         const auto found = archive->numbers.find(name);
         const ArchiveTensor *tensor = found != archive->numbers.end() ? tensor_at(archive, found->second) : nullptr;
-        if (tensor == nullptr || path != archive->files[static_cast<size_t>(tensor->file)].file->path) {
+        if (tensor == nullptr || path != file_of(archive, *tensor)->path) {
             return fail(VIA_ERROR_FORMAT, "%.400s: tensor '%.80s' is not in %.200s; expected it there",
                         paths.source.c_str(), name.c_str(), path.c_str());
         }
@@ -160,64 +176,18 @@ Status check_index(via_archive *archive, const ArchivePaths &paths) {
     return VIA_OK;
 }
 
-// Appends the files of a path, and their tensors.
-Status add_files(via_archive *archive, const char *path) {
+// Makes an archive of the files of a path.
+Status read_files(const char *path, via_archive *archive) {
     ArchivePaths paths;
-    const size_t first = archive->tensors.size();
     VIA_TRY(find_archive_paths(path, &paths));
     for (const std::string &each : paths.files) {
-        VIA_TRY(read_file(archive, each));
+        via_archive one{};
+        one.options = archive->options;
+        VIA_TRY(read_file(each.c_str(), &one));
+        VIA_TRY(append_archive(&one, archive));
     }
-    VIA_TRY(index_names(archive, first));
-    VIA_TRY(check_index(archive, paths));
-    return place_tensors(archive);
+    return check_index(archive, paths);
 }
-
-// Removes what has been appended to an archive since, unless it is kept: also after an exception.
-class Appending {
-public:
-    explicit Appending(via_archive *archive)
-        : archive_(archive),
-          files_(archive->files.size()),
-          tensors_(archive->tensors.size()),
-          texts_(archive->metadata.size()) {}
-    ~Appending() {
-        if (!is_kept_) {
-            remove();
-        }
-    }
-    Appending(const Appending &) = delete;
-    Appending &operator=(const Appending &) = delete;
-
-    void keep() { is_kept_ = true; }
-
-private:
-    template <class List>
-    static void cut(List *list, size_t size) {
-        while (list->size() > size) {
-            list->pop_back();
-        }
-    }
-
-    void remove() {
-        for (size_t i = tensors_; i < archive_->tensors.size(); ++i) {
-            const auto found = archive_->numbers.find(*archive_->tensors[i].name);
-            if (found != archive_->numbers.end() && found->second >= static_cast<int64_t>(tensors_)) {
-                archive_->numbers.erase(found);
-            }
-        }
-        cut(&archive_->tensors, tensors_);
-        cut(&archive_->files, files_);
-        cut(&archive_->metadata, texts_);
-        archive_->is_placed = false;
-    }
-
-    via_archive *const archive_;
-    const size_t files_;
-    const size_t tensors_;
-    const size_t texts_;
-    bool is_kept_ = false;
-};
 
 // Steps of a dense array: elements for packed ones, otherwise bytes.
 Layout dense_layout(const ArchiveTensor &tensor) {
@@ -239,17 +209,18 @@ Layout dense_layout(const ArchiveTensor &tensor) {
 Status open_archive(const char *path, const via_file_options &options, via_archive **out_archive) {
     UniqueArchive archive;
     VIA_TRY(check_options(options));
-    VIA_TRY(make_archive(options, &archive));
-    VIA_TRY(add_files(archive.get(), path));
+    VIA_TRY(make_object("a handle", archive.out()));
+    archive.get()->options = options;
+    VIA_TRY(read_files(path, archive.get()));
     *out_archive = archive.release();
     return VIA_OK;
 }
 
 Status add_to_archive(via_archive *archive, const char *path) {
-    Appending appending(archive);
-    VIA_TRY(add_files(archive, path));
-    appending.keep();
-    return VIA_OK;
+    via_archive added{};
+    added.options = archive->options;
+    VIA_TRY(read_files(path, &added));
+    return append_archive(&added, archive);
 }
 
 void release_archive(via_archive *archive) {
@@ -279,7 +250,7 @@ Status check_readable(via_archive *archive, const ArchiveTensor &tensor) {
         return VIA_OK;
     }
     const Status status = fail(tensor.refusal->status, "%s", tensor.refusal->text.c_str());
-    return name_file(archive->files[static_cast<size_t>(tensor.file)].file, name_tensor(*tensor.name, status));
+    return name_file(file_of(archive, tensor), name_tensor(*tensor.name, status));
 }
 
 }  // namespace
@@ -305,7 +276,7 @@ Status open_window(via_archive *archive, const ArchiveTensor &tensor, via_file *
     const auto ndim = static_cast<int32_t>(tensor.shape.size());
     const bool is_slice = !tensor.starts.empty();
     const WindowSlice slice{tensor.starts.data(), tensor.shape.data(), nullptr};
-    via_file *file = archive->files[static_cast<size_t>(tensor.file)].file;
+    via_file *file = file_of(archive, tensor);
     const Status status = make_window(file, is_slice ? tensor.whole_offset : tensor.offset,
                                       {tensor.dtype, ndim, is_slice ? tensor.whole_shape.data() : tensor.shape.data()},
                                       is_slice ? slice : WindowSlice{}, out_file);
@@ -390,9 +361,9 @@ Status slice_tensor(via_archive *archive, int64_t number, int32_t axis, int64_t 
 int64_t settle_places(via_archive *archive) {
     if (!archive->is_placed) {
         const std::lock_guard one_at_a_time(archive->placing);
-        // Takes at most `most_nbytes`, which did not overflow.
-        const Status status = archive->is_placed ? VIA_OK : place_tensors(archive);
-        (void)status;
+        if (!archive->is_placed) {
+            place_tensors(archive);
+        }
     }
     return archive->nbytes;
 }
@@ -403,8 +374,9 @@ Status select_tensors(via_archive *archive, int32_t count, const int64_t *number
                     numbers == nullptr ? "NULL" : "given");
     }
     UniqueArchive selection;
-    VIA_TRY(make_archive(archive->options, &selection));
-    selection.get()->files = std::vector<ArchiveFile>(archive->files);
+    VIA_TRY(make_object("a handle", selection.out()));
+    selection.get()->options = archive->options;
+    selection.get()->files = archive->files;
     selection.get()->metadata = archive->metadata;
     for (int32_t i = 0; i < count; ++i) {
         const ArchiveTensor *tensor = nullptr;
@@ -415,7 +387,7 @@ Status select_tensors(via_archive *archive, int32_t count, const int64_t *number
         }
         selection.get()->tensors.push_back(*tensor);
     }
-    VIA_TRY(place_tensors(selection.get()));
+    place_tensors(selection.get());
     *out_archive = selection.release();
     return VIA_OK;
 }

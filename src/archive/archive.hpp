@@ -34,20 +34,9 @@ struct FileStamp {
     bool operator==(const FileStamp &) const = default;
 };
 
-// A file of an archive. Holds a reference.
 struct ArchiveFile {
-    explicit ArchiveFile(via_file *owned) : file(owned) {}
-    ArchiveFile(const ArchiveFile &other) : file(other.file), stamp(other.stamp) { file->references.retain(); }
-    ArchiveFile(ArchiveFile &&other) noexcept : file(std::exchange(other.file, nullptr)), stamp(other.stamp) {}
-    ArchiveFile &operator=(const ArchiveFile &) = delete;
-    ~ArchiveFile() {
-        if (file != nullptr) {
-            release_file(file);
-        }
-    }
-
-    via_file *file;
-    FileStamp stamp{};  // when the header was read
+    std::shared_ptr<via_file> file;
+    FileStamp stamp;  // when the header was read
 };
 
 struct TransferConversion;
@@ -148,7 +137,7 @@ VIA_NODISCARD Status select_tensors(via_archive *archive, int32_t count, const i
 // Reduces a tensor to `count` indices of an axis, from `start` on.
 VIA_NODISCARD Status slice_tensor(via_archive *archive, int64_t number, int32_t axis, int64_t start, int64_t count);
 
-// Places the tensors anew if any has been sliced, and returns the bytes of a buffer.
+// Places the tensors in the buffer unless they are as they were placed before, and returns the bytes of a buffer.
 int64_t settle_places(via_archive *archive);
 
 // Makes a view of a tensor in a buffer.

@@ -172,7 +172,7 @@ void ArchiveReader::add_part(const Segment &segment, int64_t next_place) {
 Status ArchiveReader::check_unchanged() const {
     for (const auto &source : sources_) {
         FileStamp now{};
-        VIA_TRY(name_file(source->file.file, stamp_of(source->open.get(), &now)));
+        VIA_TRY(name_file(source->file.file.get(), stamp_of(source->open.get(), &now)));
         if (now != source->file.stamp) {
             return fail_with_code(VIA_ERROR_IO, ESTALE,
                                   "%.400s has changed since the archive was opened: ESTALE (Stale file handle); "
@@ -214,9 +214,9 @@ Status ArchiveReader::fetch_one(const Segment &segment, char *memory, int64_t of
 // Reads bytes of the segment as the file has them.
 Status ArchiveReader::fetch_as_is(const Segment &segment, char *memory, int64_t first, int64_t nbytes) {
     Source &source = *sources_[static_cast<size_t>(segment.file)];
-    return name_file(source.file.file, segment.rows != nullptr
-                                           ? segment.rows->read(memory, first, nbytes)
-                                           : source.io.read(memory, segment.offset + first, nbytes));
+    return name_file(source.file.file.get(), segment.rows != nullptr
+                                                 ? segment.rows->read(memory, first, nbytes)
+                                                 : source.io.read(memory, segment.offset + first, nbytes));
 }
 
 // Reads elements, and converts them while a core's cache holds them. The ends may cut an element.
@@ -272,7 +272,7 @@ Status ArchiveReader::fetch_group(const Group &group, char *memory, int64_t offs
     Source &source = *sources_[static_cast<size_t>(first.file)];
     Buffer buffer(source.io.buffers());
     VIA_TRY(buffer.acquire());
-    VIA_TRY(name_file(source.file.file,
+    VIA_TRY(name_file(source.file.file.get(),
                       source.io.read(buffer.get(), first.offset, last.offset + last.nbytes - first.offset)));
     for (size_t i = group.first; i < group.last; ++i) {
         const Segment &each = segments_[i];

@@ -1,7 +1,6 @@
 #include "archive/tensor_list.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -23,13 +22,14 @@ Status ends_beyond(const ArchiveTensor &tensor, int64_t most) {
                 tensor.name->c_str(), as_printed(end), as_printed(most));
 }
 
-}  // namespace
-
+// Rounds up to a multiple. Returns false if that does not fit.
 bool pad_to(int64_t alignment, int64_t *offset) {
     const bool fits = add(*offset, alignment - 1, offset);
     *offset -= fits ? *offset % alignment : 0;
     return fits;
 }
+
+}  // namespace
 
 Status count_bytes(const ArchiveTensor &tensor, int64_t *out_nbytes) {
     int64_t size = 0;
@@ -90,19 +90,6 @@ Status TensorList::settle_adjacent(int64_t data_offset, int64_t data_bytes, int6
                ? VIA_OK
                : fail(VIA_ERROR_FORMAT, "the file has %lld bytes after its header; expected %lld",
                       as_printed(data_bytes), as_printed(end));
-}
-
-void TensorList::move_to(std::vector<ArchiveTensor> *tensors, std::vector<ArchiveText> *metadata) {
-    std::set<std::string> present;
-    for (const ArchiveText &text : *metadata) {
-        present.insert(text.first);
-    }
-    for (ArchiveText &text : texts_) {
-        if (present.count(text.first) == 0) {
-            metadata->push_back(std::move(text));
-        }
-    }
-    std::move(tensors_.begin(), tensors_.end(), std::back_inserter(*tensors));
 }
 
 }  // namespace via

@@ -35,9 +35,6 @@ public:
     // ends than that of the file.
     VIA_NODISCARD Status settle_adjacent(int64_t data_offset, int64_t data_bytes, int64_t alignment);
 
-    // Appends all to an archive's. Texts whose names are present are left out.
-    void move_to(std::vector<ArchiveTensor> *tensors, std::vector<ArchiveText> *metadata);
-
     std::vector<ArchiveTensor> &tensors() { return tensors_; }
     std::vector<ArchiveText> &texts() { return texts_; }
 
@@ -54,8 +51,5 @@ private:
 // Computes the bytes of a tensor's dtype and shape. Errors: VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW; VIA_ERROR_FORMAT for
 // packed elements that are no whole bytes.
 VIA_NODISCARD Status count_bytes(const ArchiveTensor &tensor, int64_t *out_nbytes);
-
-// Rounds up to a multiple. Returns false if that does not fit.
-[[nodiscard]] bool pad_to(int64_t alignment, int64_t *offset);
 
 }  // namespace via
