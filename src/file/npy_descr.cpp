@@ -1,8 +1,6 @@
 #include "file/npy_descr.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -48,18 +46,10 @@ constexpr int32_t kMostDepth = 32;
 
 Status read_record(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes);
 
-// A string with a terminating 0, cut to 63 bytes.
-struct ShortText {
-    explicit ShortText(std::string_view given) {
-        const size_t kept = std::min(given.size(), sizeof text - 1);
-        std::memcpy(text, given.data(), kept);
-        text[kept] = '\0';
-    }
-    char text[64];
-};
-
 Status unsupported_type(std::string_view typestr, const char *expected) {
-    return fail(VIA_ERROR_DTYPE, "descr is '%s' in the .npy header; expected %s", ShortText(typestr).text, expected);
+    const std::string_view shown = typestr.substr(0, 63);
+    return fail(VIA_ERROR_DTYPE, "descr is '%.*s' in the .npy header; expected %s", static_cast<int>(shown.size()),
+                shown.data(), expected);
 }
 
 // Returns the expected types for NumPy kinds that are not supported; nullptr for other kinds.
@@ -79,32 +69,15 @@ const char *why_refused(char kind) {
     }
 }
 
-// Sizes of a kind in bytes as a bit set, for NumPy on a 64-bit machine; 0: any number of units.
 struct FieldKind {
     char letter;
-    uint64_t sizes;
-    int32_t unit;
+    int64_t sizes[4];  // in bytes, for NumPy on a 64-bit machine; none: any number of units
+    int32_t unit = 1;
 };
 
-constexpr uint64_t bits_of(std::initializer_list<int32_t> sizes) {
-    uint64_t bits = 0;
-    for (const int32_t size : sizes) {
-        bits |= uint64_t{1} << size;
-    }
-    return bits;
-}
-
 constexpr FieldKind kFieldKinds[] = {
-    {'b', bits_of({1}), 1},
-    {'i', bits_of({1, 2, 4, 8}), 1},
-    {'u', bits_of({1, 2, 4, 8}), 1},
-    {'f', bits_of({2, 4, 8, 16}), 1},
-    {'c', bits_of({8, 16, 32}), 1},
-    {'M', bits_of({8}), 1},
-    {'m', bits_of({8}), 1},
-    {'S', 0, 1},
-    {'V', 0, 1},
-    {'U', 0, 4},
+    {'b', {1}}, {'i', {1, 2, 4, 8}}, {'u', {1, 2, 4, 8}}, {'f', {2, 4, 8, 16}}, {'c', {8, 16, 32}}, {'M', {8}},
+    {'m', {8}}, {'S', {}},           {'V', {}},           {'U', {}, 4},
 };
 
 const FieldKind *kind_of(char letter) {
@@ -131,7 +104,8 @@ bool is_time_unit(std::string_view text) {
 }
 
 bool has_size(const FieldKind &kind, int64_t number) {
-    return kind.sizes == 0 || (number < 64 && (kind.sizes >> number & 1) != 0);
+    const bool is_listed = number > 0 && std::ranges::find(kind.sizes, number) != std::end(kind.sizes);
+    return kind.sizes[0] == 0 || is_listed;
 }
 
 // Accepts either byte order, since a record is opaque bytes, and '|' for kinds without one.
@@ -197,8 +171,8 @@ public:
         return twice == names_.end()
                    ? VIA_OK
                    : fail(VIA_ERROR_FORMAT,
-                          "the field name '%s' occurs twice in the .npy header; expected each name once",
-                          ShortText(*twice).text);
+                          "the field name '%.63s' occurs twice in the .npy header; expected each name once",
+                          twice->c_str());
     }
 
 private:
@@ -276,14 +250,14 @@ Status read_record(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_by
 // Returns the expected type if the typestr is none. Numbers of several bytes may be in another byte order.
 const char *find_type(std::string_view typestr, int32_t *out_dtype, bool *out_swapped) {
     constexpr bool kIsLittle = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    ShortText text(typestr);
+    std::string text(typestr);
     *out_swapped = false;
-    const char *expected = dtype_of_typestr(text.text, out_dtype);
-    if (expected == nullptr || text.text[0] != (kIsLittle ? '>' : '<')) {
+    const char *expected = dtype_of_typestr(text.c_str(), out_dtype);
+    if (expected == nullptr || text[0] != (kIsLittle ? '>' : '<')) {
         return expected;
     }
-    text.text[0] = kIsLittle ? '<' : '>';
-    *out_swapped = dtype_of_typestr(text.text, out_dtype) == nullptr && dtype_scalar_bits(*out_dtype) > 8;
+    text[0] = kIsLittle ? '<' : '>';
+    *out_swapped = dtype_of_typestr(text.c_str(), out_dtype) == nullptr && dtype_scalar_bits(*out_dtype) > 8;
     return *out_swapped ? nullptr : expected;
 }
 
