@@ -51,20 +51,20 @@ void keep_numbers(const void *given, int64_t count, std::vector<float> *numbers,
 
 // The options of a transfer: its axes are those of `array`, which may go the other way.
 struct OrderedOptions {
-    OrderedOptions(const ConversionRequest &request, const FileConversion &conversion) : options(conversion.options) {
+    OrderedOptions(via_file *file, via_array *array) : options(file->conversion->options) {
         options.byte_order = VIA_BYTE_ORDER_NATIVE;
         if (!is_affine(options) || options.scale_count <= 1) {
             return;
         }
-        via_array *layout = request.file->layout;
+        via_array *layout = file->layout;
         const int32_t axis = options.scale_axis + (options.scale_axis < 0 ? layout->ndim : 0);
         const auto kept = static_cast<int32_t>(
             std::count_if(layout->shape(), layout->shape() + axis, [](int64_t extent) { return extent != 1; }));
-        const bool column_major = request.file->whole->header.column_major;
-        options.scale_axis = column_major ? request.array->ndim - 1 - kept : kept;
+        const bool column_major = file->whole->header.column_major;
+        options.scale_axis = column_major ? array->ndim - 1 - kept : kept;
         if (layout->steps()[axis] < 0) {
-            reverse(conversion.scales, &scales, &options.scale);
-            reverse(conversion.offsets, &offsets, &options.offset);
+            reverse(file->conversion->scales, &scales, &options.scale);
+            reverse(file->conversion->offsets, &offsets, &options.offset);
         }
     }
 
@@ -123,17 +123,16 @@ Status plan_read(via_array *array, int32_t file_dtype, const via_convert_options
     return plan_elements(array, file_dtype, options, swaps, true, out_conversion);
 }
 
-Status plan_conversion(const ConversionRequest &request, std::shared_ptr<TransferConversion> *out_conversion) {
-    const FileConversion *conversion = request.file->conversion;
-    const bool swaps = conversion != nullptr ? conversion->swaps : request.file->root()->swaps();
-    if (conversion == nullptr) {
-        return swaps ? plan_elements(request.array, request.array->dtype, VIA_CONVERT_OPTIONS_INIT, true,
-                                     request.is_read, out_conversion)
-                     : VIA_OK;
+Status plan_conversion(via_file *file, via_array *array, bool is_read,
+                       std::shared_ptr<TransferConversion> *out_conversion) {
+    if (file->conversion != nullptr) {
+        const OrderedOptions ordered(file, array);
+        return plan_elements(array, file->layout->dtype, ordered.options, file->conversion->swaps, is_read,
+                             out_conversion);
     }
-    const OrderedOptions ordered(request, *conversion);
-    return plan_elements(request.array, request.file->layout->dtype, ordered.options, swaps, request.is_read,
-                         out_conversion);
+    return file->root()->swaps()
+               ? plan_elements(array, array->dtype, VIA_CONVERT_OPTIONS_INIT, true, is_read, out_conversion)
+               : VIA_OK;
 }
 
 }  // namespace via

@@ -35,16 +35,9 @@ struct TransferConversion {
     int64_t swapped_after = 1;  // bytes of each number that is swapped once it has been converted for the file
 };
 
-// What a transfer does to elements.
-struct ConversionRequest {
-    via_file *file;    // of the handle
-    via_array *given;  // whose axes are those of the handle
-    via_array *array;  // the same elements in the order of the file
-    bool is_read;
-};
-
-// Plans the conversion of a transfer, or stores nullptr if elements stay as they are.
-VIA_NODISCARD Status plan_conversion(const ConversionRequest &request,
+// Plans the conversion of a transfer by a handle, or stores nullptr if elements stay as they are. The axes of `array`
+// are in the order of the file.
+VIA_NODISCARD Status plan_conversion(via_file *file, via_array *array, bool is_read,
                                      std::shared_ptr<TransferConversion> *out_conversion);
 
 // Plans one of a read into an array from adjacent elements of a file, in the order of the array.

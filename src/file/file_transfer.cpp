@@ -55,8 +55,7 @@ Status OrderedTransfer::order(const FileTransfer &given) {
     transfer_.layout = layout_.get();
     transfer_.file->references.retain();
     file_.reset(transfer_.file);
-    return plan_conversion({given.file, given.array, array_.get(), given.direction == Direction::Read},
-                           &transfer_.conversion);
+    return plan_conversion(given.file, array_.get(), given.direction == Direction::Read, &transfer_.conversion);
 }
 
 // Refuses a destination whose elements share bytes.
