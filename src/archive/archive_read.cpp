@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "archive/tensor_conversion.hpp"
@@ -32,10 +33,10 @@ struct Segment {
     int32_t file;
     int64_t offset;  // in the whole file
     int64_t nbytes;
-    int64_t place;             // in the buffer
-    int64_t placed_bytes;      // there
-    ExtentIo *rows = nullptr;  // of bytes that are adjacent in the buffer only
-    const ArchiveTensor *converted = nullptr;
+    int64_t place;                                                   // in the buffer
+    int64_t placed_bytes;                                            // there
+    ExtentIo *rows = nullptr;                                        // of bytes that are adjacent in the buffer only
+    std::shared_ptr<const TransferConversion> conversion = nullptr;  // nullptr: elements stay as they are
 
     int64_t end() const { return place + placed_bytes; }
 };
@@ -100,7 +101,6 @@ private:
     const UniqueArray held_;  // released even if the constructor fails
     std::vector<std::unique_ptr<Source>> sources_;
     std::deque<Rows> rows_;
-    std::deque<ArchiveTensor> converted_;
     std::vector<Segment> segments_;
     const int64_t device_place_;                       // bytes of the buffer before what a device converts
     std::vector<cuda::JoinedConversion::Part> parts_;  // of the last segments, which a device converts
@@ -121,7 +121,7 @@ via_array *retained(via_array *array) {
 }
 
 bool continues(const Segment &segment, const ArchiveTensor &tensor) {
-    return segment.rows == nullptr && tensor.rows == nullptr && segment.converted == nullptr &&
+    return segment.rows == nullptr && tensor.rows == nullptr && segment.conversion == nullptr &&
            !tensor.is_converted() && segment.file == tensor.file && segment.offset + segment.nbytes == tensor.offset &&
            segment.place + segment.nbytes == tensor.place;
 }
@@ -155,14 +155,12 @@ void ArchiveReader::add_segment(const ArchiveTensor &tensor) {
     if (tensor.rows != nullptr) {
         segment.rows = &rows_.emplace_back(sources_[static_cast<size_t>(tensor.file)]->io, tensor.rows).io;
     }
-    if (tensor.is_converted()) {
-        segment.converted = &converted_.emplace_back(tensor);
-    }
-    segments_.push_back(segment);
+    segment.conversion = tensor.elements;
+    segments_.push_back(std::move(segment));
 }
 
 void ArchiveReader::add_part(const Segment &segment, int64_t next_place) {
-    const TransferConversion &conversion = *segment.converted->elements;
+    const TransferConversion &conversion = *segment.conversion;
     parts_.push_back({parts_nbytes_, static_cast<char *>(buffer_->data) + segment.place,
                       segment.nbytes / conversion.file_item, conversion.file_item, conversion.plan.elements(),
                       next_place - segment.end()});
@@ -207,8 +205,8 @@ Status ArchiveReader::fetch_one(const Segment &segment, char *memory, int64_t of
     const int64_t from = std::max(offset, segment.place);
     const int64_t to = std::min(end, segment.end());
     char *to_memory = memory + (from - offset);
-    return segment.converted != nullptr ? fetch_converted(segment, to_memory, from - segment.place, to - segment.place)
-                                        : fetch_as_is(segment, to_memory, from - segment.place, to - from);
+    return segment.conversion != nullptr ? fetch_converted(segment, to_memory, from - segment.place, to - segment.place)
+                                         : fetch_as_is(segment, to_memory, from - segment.place, to - from);
 }
 
 // Reads bytes of the segment as the file has them.
@@ -221,7 +219,7 @@ Status ArchiveReader::fetch_as_is(const Segment &segment, char *memory, int64_t 
 
 // Reads elements, and converts them while a core's cache holds them. The ends may cut an element.
 Status ArchiveReader::fetch_converted(const Segment &segment, char *memory, int64_t from, int64_t to) {
-    const TransferConversion &conversion = *segment.converted->elements;
+    const TransferConversion &conversion = *segment.conversion;
     const int64_t item = conversion.array_item;
     const int64_t most = kConvertedBytes / std::max(item, conversion.file_item);
     Buffer read(sources_[static_cast<size_t>(segment.file)]->io.buffers());
@@ -277,8 +275,8 @@ Status ArchiveReader::fetch_group(const Group &group, char *memory, int64_t offs
     for (size_t i = group.first; i < group.last; ++i) {
         const Segment &each = segments_[i];
         const char *from = buffer.get() + (each.offset - first.offset);
-        if (each.converted != nullptr) {
-            const TransferConversion &conversion = *each.converted->elements;
+        if (each.conversion != nullptr) {
+            const TransferConversion &conversion = *each.conversion;
             convert_adjacent(conversion, memory + (each.place - offset), from, each.nbytes / conversion.file_item);
         } else {
             copy_contiguous(memory + (each.place - offset), from, each.nbytes);
