@@ -1,7 +1,6 @@
 #include "file/atomic_replace.hpp"
 
 #include <fcntl.h>
-#include <libgen.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -13,7 +12,6 @@
 #include <chrono>
 #include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -157,13 +155,6 @@ Status copy_attributes(const char *from, const struct stat &found, OpenFile *to)
     return set_permissions(to, permissions_for(found, now));
 }
 
-struct FreeDeleter {
-    void operator()(char *text) const { std::free(text); }
-};
-using UniquePath = std::unique_ptr<char, FreeDeleter>;
-
-Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a path"); }
-
 // Returns whether two looks found the same file, unmodified.
 bool is_unchanged(const struct stat &one, const struct stat &other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino && one.st_size == other.st_size &&
@@ -171,10 +162,12 @@ bool is_unchanged(const struct stat &one, const struct stat &other) {
            one.st_mode == other.st_mode && one.st_uid == other.st_uid && one.st_gid == other.st_gid;
 }
 
-// Opens the directory of a path. Returns -1 and sets errno if that fails.
+// Opens the directory of an absolute path. Returns -1 and sets errno if that fails.
 int open_directory_of(const char *path) {
-    const UniquePath copy(strdup(path));
-    return copy != nullptr ? ::open(dirname(copy.get()), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    char directory[PATH_MAX];
+    const auto length = static_cast<int>(std::strrchr(path, '/') + 1 - path);
+    (void)std::snprintf(directory, sizeof directory, "%.*s", length, path);
+    return ::open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 // Serialises the check of the target and the rename among programs that use this library. Other programs may lock a
@@ -263,7 +256,7 @@ Status resolve_target(const char *path, char **out_target) {
     if (*out_target != nullptr) {
         return VIA_OK;
     }
-    return errno == ENOMEM ? no_memory() : io_failed("finding", path, errno);
+    return errno == ENOMEM ? fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a path") : io_failed("finding", path, errno);
 }
 
 // Lies in the same directory, so that the rename is atomic. For an existing target no other user may open it before it
@@ -293,9 +286,6 @@ Status make_durable(OpenFile *file) {
 
 Status make_name_durable(const char *path) {
     const int directory = open_directory_of(path);
-    if (directory < 0 && errno == ENOMEM) {
-        return no_memory();
-    }
     const bool flushed = directory >= 0 && fsync(directory) == 0;
     const int error = errno;
     if (directory >= 0) {
