@@ -53,7 +53,7 @@ std::string in_directory(std::string_view directory, std::string_view name) {
     return path.append(name);
 }
 
-Status read_weight_map(JsonReader *json, ArchivePaths *paths) {
+Status read_weight_map(JsonScanner *json, ArchivePaths *paths) {
     constexpr char kNames[] = "a tensor's name and a file's";
     const std::string directory = paths->source.substr(0, paths->source.rfind('/') + 1);
     std::string file;
@@ -72,7 +72,7 @@ Status read_weight_map(JsonReader *json, ArchivePaths *paths) {
 }
 
 Status parse_index(std::string_view text, ArchivePaths *paths) {
-    JsonReader json(text, "the index");
+    JsonScanner json(text, "the index", VIA_ERROR_FORMAT);
     std::set<std::string> keys;
     VIA_TRY(json.read_object("an object", "a name and a colon", [&](const std::string &name) {
         if (!keys.insert(name).second) {
@@ -83,7 +83,7 @@ Status parse_index(std::string_view text, ArchivePaths *paths) {
         }
         return json.skip_strict_value() ? VIA_OK : json.refuse("a value with each name once");
     }));
-    VIA_TRY(json.read_end("the end of the object"));
+    VIA_TRY(json.expect_end("the end of the object"));
     VIA_TRY(keys.contains("weight_map") ? VIA_OK : json.refuse("a weight_map"));
     std::set<std::string> files;
     for (const auto &[name, file] : paths->files_by_name) {

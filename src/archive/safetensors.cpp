@@ -52,7 +52,8 @@ int32_t key_of(std::string_view name) {
 class HeaderReader {
 public:
     // `what` is the name of the text in errors.
-    HeaderReader(std::string_view text, TensorList *list, const char *what) : json_(text, what), list_(list) {}
+    HeaderReader(std::string_view text, TensorList *list, const char *what)
+        : json_(text, what, VIA_ERROR_FORMAT), list_(list) {}
 
     // Offsets of the tensors count from the end of the header yet.
     Status read() {
@@ -65,12 +66,12 @@ public:
                        ? fail(VIA_ERROR_FORMAT, "__metadata__ occurs twice; expected it once")
                        : read_metadata();
         }));
-        return json_.read_end("the end of the header");
+        return json_.expect_end("the end of the header");
     }
 
     Status read_texts() {
         VIA_TRY(read_metadata());
-        return json_.read_end("the end of the object");
+        return json_.expect_end("the end of the object");
     }
 
 private:
@@ -141,7 +142,7 @@ private:
         return is_read ? VIA_OK : json_.refuse(expected);
     }
 
-    JsonReader json_;
+    JsonScanner json_;
     TensorList *const list_;
 };
 

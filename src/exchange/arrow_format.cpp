@@ -65,118 +65,94 @@ std::string_view take_text(const char **at) {
     return text;
 }
 
-// ---- The JSON of arrow.fixed_shape_tensor. Readers return nullptr, or the text of what was expected.
-
-// Reads a list, one item at a time by `read_item`.
-template <class ReadItem>
-const char *read_list(JsonScanner *json, const char *what, int32_t *out_count, ReadItem read_item) {
-    const char *expected = what;
-    *out_count = 0;
-    const bool is_read = json->accept("[") && json->read_items("]", [&] {
-        const bool has_room = *out_count < VIA_MAX_NDIM - 1;
-        expected = has_room ? what : "no more than 63 axes";
-        return has_room && read_item((*out_count)++);
-    });
-    return is_read ? nullptr : expected;
-}
-
 enum TensorKey { kShape = 1, kDimNames = 2, kPermutation = 4 };
 
-struct TensorReader {
-    JsonScanner json;
-    TensorAxes *axes;
-    int32_t keys = 0;  // found so far
-    int32_t names = 0;
-    int32_t permuted = 0;
+int32_t key_of(std::string_view name) {
+    return name == "shape" ? kShape : name == "dim_names" ? kDimNames : name == "permutation" ? kPermutation : 0;
+}
 
-    const char *read_shape() {
-        return read_list(&json, "a list of extents", &axes->ndim,
-                         [this](int32_t i) { return json.read_count(&axes->shape[i]); });
+// Reads the JSON of arrow.fixed_shape_tensor.
+class TensorReader {
+public:
+    TensorReader(std::string_view text, TensorAxes *axes)
+        : json_(text, "the metadata of arrow.fixed_shape_tensor", VIA_ERROR_EXCHANGE), axes_(axes) {}
+
+    Status read() {
+        VIA_TRY(json_.read_object("'{'", "a name in quotes, and ':'",
+                                  [this](const std::string &name) { return read_member(key_of(name)); }));
+        VIA_TRY(json_.expect_end("nothing more"));
+        if ((keys_ & kShape) == 0) {
+            return json_.refuse("\"shape\" before it");
+        }
+        if ((keys_ & kDimNames) != 0 && names_ != axes_->ndim) {
+            return json_.refuse("as many names in \"dim_names\" as there are extents");
+        }
+        const bool is_valid = (keys_ & kPermutation) == 0 || permutes_axes();
+        return is_valid ? VIA_OK : json_.refuse("each axis once in \"permutation\"");
     }
 
-    const char *read_names() {
+private:
+    Status read_member(int32_t key) {
+        if ((keys_ & key) != 0) {
+            return json_.refuse("each name once");
+        }
+        if (key == 0) {
+            return json_.skip_value() ? VIA_OK : json_.refuse("a value");
+        }
+        // Some producers write null for an absent member.
+        if (key != kShape && json_.accept("null")) {
+            return VIA_OK;
+        }
+        keys_ |= key;
+        return key == kShape ? read_shape() : key == kDimNames ? read_names() : read_permutation();
+    }
+
+    Status read_shape() {
+        return read_list("a list of extents", &axes_->ndim,
+                         [this](int32_t i) { return json_.read_count(&axes_->shape[i]); });
+    }
+
+    Status read_names() {
         std::string name;
-        return read_list(&json, "a list of names", &names, [&](int32_t) { return json.read_string(&name); });
+        return read_list("a list of names", &names_, [&](int32_t) { return json_.read_string(&name); });
     }
 
-    const char *read_permutation() {
-        return read_list(&json, "a list of axes", &permuted, [this](int32_t i) {
+    Status read_permutation() {
+        return read_list("a list of axes", &permuted_, [this](int32_t i) {
             int64_t axis = 0;
-            const bool is_axis = json.read_count(&axis) && axis < VIA_MAX_NDIM;
-            axes->permutation[i] = static_cast<int32_t>(axis);
+            const bool is_axis = json_.read_count(&axis) && axis < VIA_MAX_NDIM;
+            axes_->permutation[i] = static_cast<int32_t>(axis);
             return is_axis;
         });
     }
 
-    const char *read_member() {
-        std::string name;
-        if (!json.read_string(&name)) {
-            return "a name in quotes";
-        }
-        const int32_t key = name == "shape"         ? kShape
-                            : name == "dim_names"   ? kDimNames
-                            : name == "permutation" ? kPermutation
-                                                    : 0;
-        if ((keys & key) != 0) {
-            return "each name once";
-        }
-        if (!json.accept(":")) {
-            return "':'";
-        }
-        if (key == 0) {
-            return json.skip_value() ? nullptr : "a value";
-        }
-        // Some producers write null for an absent member.
-        if (key != kShape && json.accept("null")) {
-            return nullptr;
-        }
-        keys |= key;
-        return key == kShape ? read_shape() : key == kDimNames ? read_names() : read_permutation();
-    }
-
-    const char *read_members() {
-        if (!json.accept("{")) {
-            return "'{'";
-        }
-        const char *expected = nullptr;
-        const bool is_read = json.read_items("}", [&] { return (expected = read_member()) == nullptr; });
-        return is_read || expected != nullptr ? expected : "'}'";
+    template <class ReadItem>
+    Status read_list(const char *what, int32_t *out_count, const ReadItem &read_item) {
+        const char *expected = what;
+        *out_count = 0;
+        const bool is_read = json_.accept("[") && json_.read_items("]", [&] {
+            const bool has_room = *out_count < VIA_MAX_NDIM - 1;
+            expected = has_room ? what : "no more than 63 axes";
+            return has_room && read_item((*out_count)++);
+        });
+        return is_read ? VIA_OK : json_.refuse(expected);
     }
 
     // Checks that the permutation has each axis once.
     bool permutes_axes() const {
         uint64_t seen = 0;
-        for (int32_t i = 0; i < permuted; ++i) {
-            seen |= uint64_t{1} << axes->permutation[i];
+        for (int32_t i = 0; i < permuted_; ++i) {
+            seen |= uint64_t{1} << axes_->permutation[i];
         }
-        return permuted == axes->ndim && seen == (uint64_t{1} << axes->ndim) - 1;
+        return permuted_ == axes_->ndim && seen == (uint64_t{1} << axes_->ndim) - 1;
     }
 
-    const char *check() const {
-        if ((keys & kShape) == 0) {
-            return "\"shape\" before it";
-        }
-        if ((keys & kDimNames) != 0 && names != axes->ndim) {
-            return "as many names in \"dim_names\" as there are extents";
-        }
-        return (keys & kPermutation) == 0 || permutes_axes() ? nullptr : "each axis once in \"permutation\"";
-    }
-
-    const char *read() {
-        const char *expected = read_members();
-        if (expected == nullptr && !json.is_at_end()) {
-            expected = "nothing more";
-        }
-        return expected == nullptr ? check() : expected;
-    }
+    JsonScanner json_;
+    TensorAxes *const axes_;
+    int32_t keys_ = 0;  // found so far
+    int32_t names_ = 0;
+    int32_t permuted_ = 0;
 };
-
-Status refuse_metadata(JsonScanner *json, const char *expected) {
-    constexpr size_t kShown = 24;
-    const std::string_view rest = json->rest().substr(0, kShown);
-    return fail(VIA_ERROR_EXCHANGE, "the metadata of %s is `%.*s` at byte %zu; expected %s", kTensorExtension,
-                static_cast<int>(rest.size()), rest.data(), json->at(), expected);
-}
 
 Status read_tensor_json(std::string_view text, TensorAxes *out_axes) {
     if (text.size() > kMostTensorJson) {
@@ -186,9 +162,7 @@ Status read_tensor_json(std::string_view text, TensorAxes *out_axes) {
     for (int32_t i = 0; i < VIA_MAX_NDIM; ++i) {
         out_axes->permutation[i] = i;
     }
-    TensorReader reader{JsonScanner(text), out_axes};
-    const char *expected = reader.read();
-    return expected == nullptr ? VIA_OK : refuse_metadata(&reader.json, expected);
+    return TensorReader(text, out_axes).read();
 }
 
 }  // namespace

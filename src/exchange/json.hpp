@@ -1,12 +1,11 @@
-// A strict scanner of untrusted JSON (RFC 8259). Functions return false if something else comes next, with the scanner
-// where it was or at the error.
+// A strict scanner of untrusted JSON (RFC 8259). Functions return false, or fail, if something else comes next, with
+// the scanner where it was or at the error.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "core/base/status.hpp"
 #include "core/base/text_scanner.hpp"
 
 namespace via {
@@ -33,32 +32,6 @@ public:
         return accept(close);
     }
 
-    // Skips any value, with lists and objects nested at most 32 deep.
-    bool skip_value() { return skip_value(0, Names::Any); }
-
-    // Does the same, and refuses a name that occurs twice in an object.
-    bool skip_strict_value() { return skip_value(0, Names::Once); }
-
-private:
-    enum class Names { Any, Once };
-
-    bool skip_value(int32_t depth, Names names);
-    bool skip_members(std::string_view close, int32_t depth, Names names);
-    bool skip_number();
-    bool skip_digits();
-    bool read_escape(std::string *out_string);
-    bool read_unit(uint32_t *out_unit);
-};
-
-// A scanner whose failures name the text and the place: "WHAT is wrong at byte 7; expected ...".
-class JsonReader : public JsonScanner {
-public:
-    JsonReader(std::string_view text, const char *what) : JsonScanner(text), what_(what) {}
-
-    VIA_NODISCARD Status refuse(const char *expected) const {
-        return fail(VIA_ERROR_FORMAT, "%s is wrong at byte %zu; expected %s", what_, at(), expected);
-    }
-
     // Reads an object by read_value(name), called at each value. `object` and `member` state what was expected instead
     // of something else, and instead of a name with a colon. Refuses no name that occurs twice.
     template <class ReadValue>
@@ -79,10 +52,21 @@ public:
         return accept("}") ? VIA_OK : refuse("',' or '}'");
     }
 
-    VIA_NODISCARD Status read_end(const char *expected) { return is_at_end() ? VIA_OK : refuse(expected); }
+    // Skips any value, with lists and objects nested at most 32 deep.
+    bool skip_value() { return skip_value(0, Names::Any); }
+
+    // Does the same, and refuses a name that occurs twice in an object.
+    bool skip_strict_value() { return skip_value(0, Names::Once); }
 
 private:
-    const char *const what_;
+    enum class Names { Any, Once };
+
+    bool skip_value(int32_t depth, Names names);
+    bool skip_members(std::string_view close, int32_t depth, Names names);
+    bool skip_number();
+    bool skip_digits();
+    bool read_escape(std::string *out_string);
+    bool read_unit(uint32_t *out_unit);
 };
 
 // Appends a text, which is UTF-8, in quotes and with escapes.

@@ -122,7 +122,7 @@ Status parse_npy_text(std::string_view text, bool is_utf8, NpyHeader *out_header
     VIA_TRY(check_characters(text, is_utf8));
     PythonLiteralScanner scanner(text);
     VIA_TRY(read_entries(&scanner, out_header));
-    VIA_TRY(scanner.expect_end());
+    VIA_TRY(scanner.expect_end("nothing more"));
     int64_t size = 0;
     return check_shape(out_header->dtype, out_header->ndim, out_header->shape, 0, &size);
 }

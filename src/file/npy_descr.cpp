@@ -275,22 +275,10 @@ Status read_typestr(PythonLiteralScanner *scanner, int32_t *out_dtype, bool *out
 
 }  // namespace
 
-Status PythonLiteralScanner::refuse(const char *expected) const {
-    constexpr size_t kShown = 24;
-    const std::string_view shown = text_.substr(at_, kShown);
-    if (shown.empty()) {
-        return fail(VIA_ERROR_FORMAT, "the .npy header is %zu bytes; expected %s after them", at_, expected);
-    }
-    return fail(VIA_ERROR_FORMAT, "the .npy header is `%.*s` at byte %zu; expected %s", static_cast<int>(shown.size()),
-                shown.data(), at_, expected);
-}
-
 Status PythonLiteralScanner::expect(std::string_view token) {
     const char wanted[] = {'\'', token[0], '\'', '\0'};
     return accept(token) ? VIA_OK : refuse(wanted);
 }
-
-Status PythonLiteralScanner::expect_end() { return is_at_end() ? VIA_OK : refuse("nothing more"); }
 
 Status PythonLiteralScanner::read_string(std::string_view *out_string) {
     const std::string_view text = rest();

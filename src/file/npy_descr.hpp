@@ -11,13 +11,12 @@
 
 namespace via {
 
-// A strict scanner of the Python literals of an untrusted .npy header. Errors state what was found, and where.
+// A strict scanner of the Python literals of an untrusted .npy header.
 class PythonLiteralScanner : public TextScanner {
 public:
-    using TextScanner::TextScanner;
+    explicit PythonLiteralScanner(std::string_view text) : TextScanner(text, "the .npy header", VIA_ERROR_FORMAT) {}
 
     VIA_NODISCARD Status expect(std::string_view token);
-    VIA_NODISCARD Status expect_end();
 
     // Reads a string without resolving escapes; borrowed from the text.
     VIA_NODISCARD Status read_string(std::string_view *out_string);
@@ -29,9 +28,6 @@ public:
 
     // Reads a whole number of 0 or more. Python 2 wrote an L after large ones.
     VIA_NODISCARD Status read_number(int64_t *out_value);
-
-    // Fails at the remaining text.
-    VIA_NODISCARD Status refuse(const char *expected) const;
 };
 
 // Reads a record as its number of bytes, after checking every field. Stores whether numbers are in another byte order

@@ -66,7 +66,7 @@ typedef struct bad_header {
 #define DEEP "[('a', [('a', [('a', [('a', [('a', [('a', [('a', [('a', [('a', "
 
 static const bad_header bad_headers[] = {
-    {VIA_ERROR_FORMAT, "header is 0 bytes", ""},
+    {VIA_ERROR_FORMAT, "header ends at byte 0", ""},
     {VIA_ERROR_FORMAT, "'{'", "[]"},
     {VIA_ERROR_FORMAT, "'descr', 'fortran_order'", "{}"},
     {VIA_ERROR_FORMAT, "'descr'", "{'descr': '<f4', 'fortran_order': False}"},

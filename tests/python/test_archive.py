@@ -192,7 +192,7 @@ def test_errors_name_the_function_that_was_called(tmp_path: Path) -> None:
         via.save(path, {}, page_cache="never")  # type: ignore[arg-type]
     with pytest.raises(via.InvalidArgumentError, match="^open: page_cache is 'never'"):
         via.open(path, page_cache="never")  # type: ignore[call-overload]
-    with pytest.raises(via.FormatError, match="argument metadata: the JSON is wrong at byte"):
+    with pytest.raises(via.FormatError, match="argument metadata: the JSON is `1}` at byte"):
         via.save(path, {}, metadata={"a": 1})  # type: ignore[dict-item]
 
 

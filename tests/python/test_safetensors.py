@@ -96,7 +96,7 @@ def test_what_the_formats_own_library_writes_is_read(tmp_path: Path) -> None:
 
 GOOD = entry("U8", [4], 0, 4)
 HOSTILE: dict[str, tuple[Any, type[Exception], str]] = {
-    "no JSON": (b"{", via.FormatError, "the header is wrong at byte 1"),
+    "no JSON": (b"{", via.FormatError, "the header ends at byte 1; expected a tensor"),
     "no UTF-8": (b"{\xff}", via.FormatError, "UTF-8"),
     "nested without end": (b'{"x": ' + b"[" * 100_000, via.FormatError, "tensor 'x'"),
     "a number of many digits": (b'{"x": ' + b"9" * 5000 + b"}", via.FormatError, "tensor 'x'"),
@@ -110,7 +110,7 @@ HOSTILE: dict[str, tuple[Any, type[Exception], str]] = {
     ),
     "a fraction": (b'{"x": 1.5}', via.FormatError, "tensor 'x'"),
     "no number": (b'{"x": NaN}', via.FormatError, "tensor 'x'"),
-    "no entry": ({"x": 4}, via.FormatError, "tensor 'x': the header is wrong"),
+    "no entry": ({"x": 4}, via.FormatError, "tensor 'x': the header is `4}` at byte 6"),
     "too little": ({"x": {"dtype": "U8", "shape": [4]}}, via.FormatError, "expected dtype, shape and data_offsets"),
     "too much": ({"x": {**GOOD, "order": "F"}}, via.FormatError, "expected dtype, shape and data_offsets"),
     "packed elements": ({"x": entry("F4", [8], 0, 4)}, via.UnsupportedError, "tensor 'x': dtype is float4"),

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/status.hpp"
+
 namespace via {
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -31,14 +33,24 @@ inline bool hexadecimal_prefix(std::string_view text, size_t digits, uint32_t *o
 // Functions skip white space first, and stay in place if something else comes next.
 class TextScanner {
 public:
-    explicit TextScanner(std::string_view text) : text_(text) {}
+    // Failures have this status, and name the text: `what`.
+    TextScanner(std::string_view text, const char *what, Status status) : text_(text), what_(what), status_(status) {}
+
+    // Fails at the remaining text, and shows its start.
+    VIA_NODISCARD Status refuse(const char *expected) const {
+        constexpr size_t kShown = 24;
+        const std::string_view shown = text_.substr(at_, kShown);
+        return shown.empty() ? fail(status_, "%s ends at byte %zu; expected %s", what_, at_, expected)
+                             : fail(status_, "%s is `%.*s` at byte %zu; expected %s", what_,
+                                    static_cast<int>(shown.size()), shown.data(), at_, expected);
+    }
 
     // Returns the remaining text.
     std::string_view rest() {
         at_ = std::min(text_.find_first_not_of(" \t\n\r", at_), text_.size());
         return text_.substr(at_);
     }
-    bool is_at_end() { return rest().empty(); }
+    VIA_NODISCARD Status expect_end(const char *expected) { return rest().empty() ? VIA_OK : refuse(expected); }
 
     bool accept(std::string_view token) {
         const bool found = rest().starts_with(token);
@@ -53,14 +65,15 @@ public:
         return length > 0;
     }
 
-    // Returns the offset of the remaining text.
-    size_t at() const { return at_; }
-
 protected:
     char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
     std::string_view text_;
     size_t at_ = 0;
+
+private:
+    const char *const what_;
+    const Status status_;
 };
 
 }  // namespace via
