@@ -26,6 +26,7 @@ namespace via {
 namespace {
 
 constexpr char kAccessList[] = "system.posix_acl_access";
+constexpr size_t kMostAttributes = 65536;  // bytes of the kernel's largest list, and of its largest value
 
 // Sets owner and group separately: a process that may not change the owner may still be in the group.
 Status copy_owner(const struct stat &wanted, OpenFile *to, struct stat *out_now) {
@@ -78,59 +79,44 @@ Status attribute_failed(const char *name, const char *path, int error) {
     return io_failed(what, path, error);
 }
 
-// Extended attributes, with room for the largest list and value of the kernel.
-class Attributes {
-public:
-    Attributes(const char *from, OpenFile *to) : from_(from), to_(to) {}
+Status copy_attribute(const char *from, const char *name, bool has_group, char (&value)[kMostAttributes],
+                      OpenFile *to) {
+    if (is_of_content(name)) {
+        return VIA_OK;
+    }
+    if (std::strcmp(name, kAccessList) == 0 && !has_group) {
+        return fail_with_code(VIA_ERROR_IO, EPERM,
+                              "%.400s has an access control list and a group that cannot be preserved: EPERM "
+                              "(Operation not permitted); expected a group of this process",
+                              from);
+    }
+    const ssize_t length = getxattr(from, name, value, sizeof value);
+    const bool kept = length >= 0 && fsetxattr(to->descriptor(), name, value, static_cast<size_t>(length), 0) == 0;
+    return kept || !must_be_kept(name) ? VIA_OK : attribute_failed(name, from, errno);
+}
 
-    VIA_NODISCARD Status read();
-    VIA_NODISCARD Status copy(bool has_group);
-
-private:
-    static constexpr size_t kMost = 65536;
-
-    VIA_NODISCARD Status copy_one(const char *name);
-
-    const char *const from_;
-    OpenFile *const to_;
-    std::unique_ptr<char[]> names_;
-    std::unique_ptr<char[]> value_;
-    ssize_t length_ = 0;
-};
-
-Status Attributes::read() {
-    length_ = listxattr(from_, nullptr, 0);
-    if (length_ > 0) {
-        names_.reset(new (std::nothrow) char[kMost]);
-        value_.reset(new (std::nothrow) char[kMost]);
-        if (names_ == nullptr || value_ == nullptr) {
+// Copies extended attributes. `has_group`: the group is preserved.
+Status copy_extended(const char *from, bool has_group, OpenFile *to) {
+    struct Room {
+        char names[kMostAttributes];
+        char value[kMostAttributes];
+    };
+    std::unique_ptr<Room> room;
+    ssize_t length = listxattr(from, nullptr, 0);
+    if (length > 0) {
+        room.reset(new (std::nothrow) Room);
+        if (room == nullptr) {
             return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the attributes of a file");
         }
-        length_ = listxattr(from_, names_.get(), kMost);
+        length = listxattr(from, room->names, sizeof room->names);
     }
-    const bool has_none = length_ < 0 && (errno == ENOTSUP || errno == ENOSYS);
-    return length_ >= 0 || has_none ? VIA_OK : io_failed("asking for the attributes of", from_, errno);
-}
-
-Status Attributes::copy(bool has_group) {
-    for (ssize_t at = 0; at < length_; at += static_cast<ssize_t>(std::strlen(names_.get() + at)) + 1) {
-        const char *name = names_.get() + at;
-        if (std::strcmp(name, kAccessList) == 0 && !has_group) {
-            return fail_with_code(VIA_ERROR_IO, EPERM,
-                                  "%.400s has an access control list and a group that cannot be preserved: EPERM "
-                                  "(Operation not permitted); expected a group of this process",
-                                  from_);
-        }
-        VIA_TRY(is_of_content(name) ? VIA_OK : copy_one(name));
+    if (length < 0 && errno != ENOTSUP && errno != ENOSYS) {
+        return io_failed("asking for the attributes of", from, errno);
+    }
+    for (ssize_t at = 0; at < length; at += static_cast<ssize_t>(std::strlen(room->names + at)) + 1) {
+        VIA_TRY(copy_attribute(from, room->names + at, has_group, room->value, to));
     }
     return VIA_OK;
-}
-
-Status Attributes::copy_one(const char *name) {
-    const ssize_t length = getxattr(from_, name, value_.get(), kMost);
-    const bool kept =
-        length >= 0 && fsetxattr(to_->descriptor(), name, value_.get(), static_cast<size_t>(length), 0) == 0;
-    return kept || !must_be_kept(name) ? VIA_OK : attribute_failed(name, from_, errno);
 }
 
 // Removes the access control list that a directory passes on to new files.
@@ -146,12 +132,10 @@ Status drop_access_list(OpenFile *to) {
 // a user attribute that cannot be preserved.
 Status copy_attributes(const char *from, const struct stat &found, OpenFile *to) {
     struct stat now{};
-    Attributes attributes(from, to);
-    VIA_TRY(attributes.read());
     VIA_TRY(set_permissions(to, S_IRUSR | S_IWUSR));
     VIA_TRY(copy_owner(found, to, &now));
     VIA_TRY(drop_access_list(to));
-    VIA_TRY(attributes.copy(now.st_gid == found.st_gid));
+    VIA_TRY(copy_extended(from, now.st_gid == found.st_gid, to));
     return set_permissions(to, permissions_for(found, now));
 }
 
