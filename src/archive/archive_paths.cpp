@@ -16,41 +16,33 @@
 namespace via {
 namespace {
 
-constexpr std::string_view kIndexEnd = ".safetensors.index.json";
-constexpr std::string_view kFileEnd = ".safetensors";
+constexpr char kIndexEnd[] = ".safetensors.index.json";
+constexpr char kFileEnd[] = ".safetensors";
 
 struct CloseDirectory {
     void operator()(DIR *directory) const { (void)closedir(directory); }
 };
 
-Status list_directory(const char *path, std::vector<std::string> *out_names) {
-    const std::unique_ptr<DIR, CloseDirectory> directory(opendir(path));
-    if (directory == nullptr) {
+// Lists the paths of a directory's visible files whose names have that end, in order.
+Status list_files(const char *path, std::string_view end, std::vector<std::string> *out_files) {
+    const std::string directory = std::string(path) + (std::string_view(path).ends_with('/') ? "" : "/");
+    const std::unique_ptr<DIR, CloseDirectory> opened(opendir(path));
+    if (opened == nullptr) {
         return io_failed("opening", path, errno);
     }
     errno = 0;
-    while (const dirent *entry = readdir(directory.get())) {
-        out_names->emplace_back(entry->d_name);
+    while (const dirent *entry = readdir(opened.get())) {
+        const std::string_view name = entry->d_name;
+        if (name.ends_with(end) && !name.starts_with('.')) {
+            out_files->push_back(directory + entry->d_name);
+        }
         errno = 0;
     }
     if (errno != 0) {
         return io_failed("listing", path, errno);
     }
-    std::sort(out_names->begin(), out_names->end());
+    std::sort(out_files->begin(), out_files->end());
     return VIA_OK;
-}
-
-std::vector<std::string> ending_with(const std::vector<std::string> &names, std::string_view end) {
-    std::vector<std::string> found;
-    std::copy_if(names.begin(), names.end(), std::back_inserter(found),
-                 [&](const std::string &name) { return name.ends_with(end) && name[0] != '.'; });
-    return found;
-}
-
-std::string in_directory(std::string_view directory, std::string_view name) {
-    std::string path(directory);
-    path += path.ends_with('/') ? "" : "/";
-    return path.append(name);
 }
 
 Status read_weight_map(JsonScanner *json, ArchivePaths *paths) {
@@ -109,22 +101,18 @@ Status read_index(ArchivePaths *paths) {
 }
 
 Status find_in_directory(const char *path, ArchivePaths *paths) {
-    std::vector<std::string> names;
-    VIA_TRY(list_directory(path, &names));
-    const std::vector<std::string> indices = ending_with(names, kIndexEnd);
+    std::vector<std::string> indices;
+    VIA_TRY(list_files(path, kIndexEnd, &indices));
     if (indices.size() == 1) {
-        paths->source = in_directory(path, indices[0]);
+        paths->source = indices[0];
         return name_path(paths->source.c_str(), read_index(paths));
     }
-    const std::vector<std::string> files = ending_with(names, kFileEnd);
-    if (indices.size() > 1 || files.empty()) {
-        return fail(VIA_ERROR_FORMAT, "%.400s has %zu files *%s and %zu *%s; expected one index, or files without one",
-                    path, indices.size(), kIndexEnd.data(), files.size(), kFileEnd.data());
-    }
-    for (const std::string &name : files) {
-        paths->files.push_back(in_directory(path, name));
-    }
-    return VIA_OK;
+    VIA_TRY(list_files(path, kFileEnd, &paths->files));
+    return indices.empty() && !paths->files.empty()
+               ? VIA_OK
+               : fail(VIA_ERROR_FORMAT,
+                      "%.400s has %zu files *%s and %zu *%s; expected one index, or files without one", path,
+                      indices.size(), kIndexEnd, paths->files.size(), kFileEnd);
 }
 
 }  // namespace
