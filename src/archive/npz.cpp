@@ -323,20 +323,6 @@ Status check_stored(const ZipEntry &entry) {
                                     entry.method == 8 ? "deflated by method" : "by method", entry.method);
 }
 
-// Reads the .npy header of an entry, in as few reads as it takes.
-Status read_header(OpenFile *open, const ZipEntry &entry, NpyHeader *out_header) {
-    HeaderBytes bytes(open, entry.offset, entry.end(), kHeaderChunk);
-    std::string_view found;
-    NpyPreamble preamble{};
-    VIA_TRY(bytes.take(static_cast<uint64_t>(std::min(entry.nbytes, kNpyMostPreamble)), &found));
-    VIA_TRY(parse_npy_preamble(found, &preamble));
-    HeaderBytes text(open, entry.offset + preamble.text_offset, entry.end(), kHeaderChunk);
-    VIA_TRY(text.take(static_cast<uint64_t>(preamble.text_bytes), &found));
-    VIA_TRY(parse_npy_text(found, preamble.is_utf8, out_header));
-    out_header->data_offset = text.at();
-    return VIA_OK;
-}
-
 // Lists elements without a dtype, such as Python objects, since other entries may be numbers.
 Status refuse_later(Status status, const ZipEntry &entry, ArchiveTensor *tensor) {
     tensor->refusal = std::make_shared<const TensorRefusal>(TensorRefusal{status, last_error_text()});
@@ -348,7 +334,7 @@ Status refuse_later(Status status, const ZipEntry &entry, ArchiveTensor *tensor)
 Status read_tensor(OpenFile *open, const ZipEntry &entry, ArchiveTensor *tensor) {
     NpyHeader header{};
     VIA_TRY(check_stored(entry));
-    if (const Status status = read_header(open, entry, &header); status != VIA_OK) {
+    if (const Status status = read_npy(open, entry.offset, entry.end(), &header); status != VIA_OK) {
         return status == VIA_ERROR_DTYPE ? refuse_later(status, entry, tensor) : status;
     }
     tensor->dtype = header.dtype;

@@ -281,24 +281,6 @@ Status check_file_options(const via_file_options &options) {
 
 namespace {
 
-// Reads and parses the text of a .npy header.
-Status read_npy_text(OpenFile *open, const NpyPreamble &preamble, NpyHeader *out_header) {
-    const std::unique_ptr<char[]> text(new (std::nothrow) char[static_cast<size_t>(preamble.text_bytes) + 1]);
-    if (text == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a .npy header of %lld bytes",
-                    as_printed(preamble.text_bytes));
-    }
-    int64_t length = 0;
-    VIA_TRY(read_up_to(open, text.get(), preamble.text_offset, preamble.text_bytes, &length));
-    if (length < preamble.text_bytes) {
-        return fail(VIA_ERROR_FORMAT, "%.400s ends after %lld bytes of its .npy header; expected %lld bytes",
-                    open->path(), as_printed(length), as_printed(preamble.text_bytes));
-    }
-    VIA_TRY(parse_npy_text({text.get(), static_cast<size_t>(length)}, preamble.is_utf8, out_header));
-    out_header->data_offset = preamble.text_offset + preamble.text_bytes;
-    return VIA_OK;
-}
-
 int64_t nbytes_of(const NpyHeader &header) {
     int64_t size = dtype_bits(header.dtype) / 8;
     std::for_each_n(header.shape, header.ndim, [&](int64_t extent) { size *= extent; });
@@ -318,7 +300,7 @@ Status check_holds_all(via_file *file) {
 }
 
 Status read_header(via_file *file, int32_t file_format) {
-    char start[kNpyMostPreamble];
+    char start[kNpyMagicBytes];
     int64_t length = 0;
     int64_t present = 0;
     VIA_TRY(file->open->size(&present));
@@ -326,14 +308,11 @@ Status read_header(via_file *file, int32_t file_format) {
     if (file_format == VIA_FORMAT_RAW) {
         return VIA_OK;
     }
-    VIA_TRY(read_up_to(file->open, start, 0, kNpyMostPreamble, &length));
-    const std::string_view found(start, static_cast<size_t>(length));
-    if (file_format == VIA_FORMAT_AUTO && !is_npy(found)) {
+    VIA_TRY(read_up_to(file->open, start, 0, kNpyMagicBytes, &length));
+    if (file_format == VIA_FORMAT_AUTO && !is_npy({start, static_cast<size_t>(length)})) {
         return VIA_OK;
     }
-    NpyPreamble preamble{};
-    VIA_TRY(parse_npy_preamble(found, &preamble));
-    VIA_TRY(read_npy_text(file->open, preamble, &file->header));
+    VIA_TRY(read_npy(file->open, 0, present, &file->header));
     file->is_npy = true;
     return check_holds_all(file);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "core/base/little_endian.hpp"
 #include "core/base/rounding.hpp"
@@ -9,6 +10,7 @@
 #include "core/base/utf8.hpp"
 #include "core/layout/dtype.hpp"
 #include "file/npy_descr.hpp"
+#include "file/read_write.hpp"
 
 namespace via {
 namespace {
@@ -125,6 +127,24 @@ Status parse_npy_text(std::string_view text, bool is_utf8, NpyHeader *out_header
     VIA_TRY(scanner.expect_end("nothing more"));
     int64_t size = 0;
     return check_shape(out_header->dtype, out_header->ndim, out_header->shape, 0, &size);
+}
+
+Status read_npy(OpenFile *open, int64_t begin, int64_t end, NpyHeader *out_header) {
+    char start[kNpyMostPreamble];
+    const int64_t length = std::min(end - begin, kNpyMostPreamble);
+    NpyPreamble preamble{};
+    VIA_TRY(read_all(open, start, begin, length));
+    VIA_TRY(parse_npy_preamble({start, static_cast<size_t>(length)}, &preamble));
+    const int64_t text_begin = begin + preamble.text_offset;
+    if (preamble.text_bytes > end - text_begin) {
+        return fail(VIA_ERROR_FORMAT, "the file ends after %lld bytes of its .npy header; expected %lld bytes",
+                    as_printed(end - text_begin), as_printed(preamble.text_bytes));
+    }
+    std::string text(static_cast<size_t>(preamble.text_bytes), '\0');
+    VIA_TRY(read_all(open, text.data(), text_begin, preamble.text_bytes));
+    VIA_TRY(parse_npy_text(text, preamble.is_utf8, out_header));
+    out_header->data_offset = text_begin + preamble.text_bytes;
+    return VIA_OK;
 }
 
 Status write_npy(NpyHeader *header, char (&out_bytes)[kNpyMostWritten]) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/array/array.hpp"
+#include "file/open_file.hpp"
 
 namespace via {
 
@@ -39,6 +40,10 @@ VIA_NODISCARD Status parse_npy_preamble(std::string_view start, NpyPreamble *out
 // Parses the text, and fills all fields but data_offset. Errors: VIA_ERROR_FORMAT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
 // VIA_ERROR_OVERFLOW.
 VIA_NODISCARD Status parse_npy_text(std::string_view text, bool is_utf8, NpyHeader *out_header);
+
+// Reads the header that begins at byte `begin` of a file and ends at `end` or before; data_offset counts from the
+// beginning of the file. Errors: those of both; VIA_ERROR_IO.
+VIA_NODISCARD Status read_npy(OpenFile *open, int64_t begin, int64_t end, NpyHeader *out_header);
 
 inline constexpr int64_t kNpyMostWritten = 2048;
 
