@@ -337,30 +337,25 @@ Status read_values(const Walk &walk, ArraySpec *out_spec) {
     return VIA_OK;
 }
 
-Status check_tensor_size(const TensorAxes &axes, int64_t list) {
-    int64_t size = 1;
-    bool fits = true;
-    for (int32_t i = 0; i < axes.ndim; ++i) {
-        fits = fits && multiply(size, axes.shape[i], &size);
-    }
-    const bool is_empty = has_no_elements(axes.ndim, axes.shape);
-    return (is_empty ? 0 : size) == list && (fits || is_empty)
-               ? VIA_OK
-               : fail(VIA_ERROR_EXCHANGE,
-                      "the list size of the column is %lld; expected the product of the extents of %s",
-                      as_printed(list), kTensorExtension);
-}
-
-// Computes the strides in elements. Extents of 0 count as 1, as in any row-major array.
-Status permute_axes(const TensorAxes &axes, Shape *shape) {
+// Replaces a list of so many values by the axes of a tensor of them. Computes the strides in elements. Extents of 0
+// count as 1, as in any row-major array.
+Status permute_axes(const TensorAxes &axes, int64_t list, Shape *shape) {
     int64_t strides[VIA_MAX_NDIM];
     int64_t stride = 1;
+    bool fits = true;
     for (int32_t i = axes.ndim - 1; i >= 0; --i) {
         strides[i] = stride;
-        if (!multiply(stride, std::max<int64_t>(axes.shape[i], 1), &stride)) {
-            return fail(VIA_ERROR_OVERFLOW, "the product of the extents of %s is over 2^63 - 1; expected fewer values",
-                        kTensorExtension);
-        }
+        fits = fits && multiply(stride, std::max<int64_t>(axes.shape[i], 1), &stride);
+    }
+    const bool is_empty = has_no_elements(axes.ndim, axes.shape);
+    if (is_empty ? list != 0 : !fits || list != stride) {
+        return fail(VIA_ERROR_EXCHANGE,
+                    "the list size of the column is %lld; expected the product of the extents of %s", as_printed(list),
+                    kTensorExtension);
+    }
+    if (!fits) {
+        return fail(VIA_ERROR_OVERFLOW, "the product of the extents of %s is over 2^63 - 1; expected fewer values",
+                    kTensorExtension);
     }
     shape->strides[0] = stride;
     for (int32_t i = 0; i < axes.ndim; ++i) {
@@ -384,8 +379,7 @@ Status refine_shape(const ArrowSchema &schema, Shape *shape) {
         return fail(VIA_ERROR_EXCHANGE, "the column has %d levels of lists; expected 1 for %s", shape->ndim - 1,
                     kTensorExtension);
     }
-    VIA_TRY(check_tensor_size(axes, shape->extents[1]));
-    return permute_axes(axes, shape);
+    return permute_axes(axes, shape->extents[1], shape);
 }
 
 // Holds both structs until the array's memory is released.
