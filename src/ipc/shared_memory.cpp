@@ -147,19 +147,15 @@ namespace {
 // A file mapped as a whole. Allocations of this process count as host bytes; imports count in their own process.
 struct Mapping {
     FileName file;
-    char *start;
-    int64_t nbytes;
-    bool counted;
+    int64_t counted;  // bytes
 };
 
 void end_mapping(const Deleter &deleter) {
     auto *mapping = static_cast<Mapping *>(deleter.context);
-    if (mapping->start != nullptr) {
-        (void)munmap(mapping->start, static_cast<size_t>(mapping->nbytes));
+    if (deleter.address != nullptr) {
+        (void)munmap(deleter.address, static_cast<size_t>(deleter.nbytes));
     }
-    if (mapping->counted) {
-        count(Counter::HostBytes, -mapping->nbytes);
-    }
+    count(Counter::HostBytes, -mapping->counted);
     close(mapping->file.descriptor);
     delete mapping;
 }
@@ -167,26 +163,25 @@ void end_mapping(const Deleter &deleter) {
 // Consumes the descriptor, on failure too.
 Status map_file(const FileName &file, int64_t nbytes, bool writable, bool counted, Deleter *out_deleter) {
     Mapping *mapping = nullptr;
-    if (const Status made = make_object("a mapping", &mapping, file, nullptr, nbytes, false); made != VIA_OK) {
+    if (const Status made = make_object("a mapping", &mapping, file, 0); made != VIA_OK) {
         close(file.descriptor);
         return made;
     }
-    const Deleter deleter{end_mapping, nullptr, mapping, nullptr, nbytes};
+    *out_deleter = {end_mapping, nullptr, mapping, nullptr, nbytes};
     if (nbytes > 0) {
         void *start = mmap(nullptr, static_cast<size_t>(nbytes), PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED,
                            file.descriptor, 0);
         if (start == MAP_FAILED) {
             const int code = errno;
-            end_mapping(deleter);
+            end_mapping(*out_deleter);
+            *out_deleter = {};
             return fail_with_errno(code == EPERM ? VIA_ERROR_IO : VIA_ERROR_OUT_OF_MEMORY, code,
                                    "mapping %lld bytes of shared memory", as_printed(nbytes));
         }
-        mapping->start = static_cast<char *>(start);
+        out_deleter->address = start;
     }
-    mapping->counted = counted;
-    count(Counter::HostBytes, counted ? nbytes : 0);
-    *out_deleter = deleter;
-    out_deleter->address = mapping->start;
+    mapping->counted = counted ? nbytes : 0;
+    count(Counter::HostBytes, mapping->counted);
     return VIA_OK;
 }
 
@@ -216,10 +211,9 @@ bool find_shared_file(via_array *array, FileName *out_file, const char **out_sta
     if (deleter.run != end_mapping) {
         return false;
     }
-    const auto *mapping = static_cast<const Mapping *>(deleter.context);
-    *out_file = mapping->file;
+    *out_file = static_cast<const Mapping *>(deleter.context)->file;
     out_file->process = getpid();
-    *out_start = mapping->start;
+    *out_start = static_cast<const char *>(deleter.address);
     return true;
 }
 
