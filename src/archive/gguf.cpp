@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "archive/archive_paths.hpp"
 #include "archive/header_bytes.hpp"
@@ -114,7 +115,7 @@ private:
         VIA_TRY(bytes_.take_number(&count));
         const int64_t most = bytes_.remaining() / least_bytes;
         *out_count = static_cast<int64_t>(count);
-        return count <= static_cast<uint64_t>(std::max<int64_t>(most, 0))
+        return std::cmp_less_equal(count, most)
                    ? VIA_OK
                    : fail(VIA_ERROR_FORMAT, "the number of %s is %llu; expected at most %lld in a header of this file",
                           what, static_cast<unsigned long long>(count), as_printed(most));
@@ -175,7 +176,7 @@ private:
         if (type > kFloat64) {
             return unknown_type(type);
         }
-        if (count > static_cast<uint64_t>(std::max<int64_t>(bytes_.remaining(), 0))) {
+        if (std::cmp_greater(count, bytes_.remaining())) {
             return fail(VIA_ERROR_FORMAT, "the array has %llu elements; expected at most %lld, the bytes left",
                         static_cast<unsigned long long>(count), as_printed(bytes_.remaining()));
         }
@@ -275,7 +276,7 @@ private:
         VIA_TRY(bytes_.take_number(&type));
         VIA_TRY(bytes_.take_number(&offset));
         VIA_TRY(set_type(type, tensor));
-        if (offset > static_cast<uint64_t>(file_bytes_)) {
+        if (std::cmp_greater(offset, file_bytes_)) {
             return fail(VIA_ERROR_FORMAT, "the offset is %llu; expected at most %lld, the bytes of the file",
                         static_cast<unsigned long long>(offset), as_printed(file_bytes_));
         }
@@ -293,7 +294,7 @@ private:
         for (size_t i = ndim; i-- > 0;) {
             uint64_t extent = 0;
             VIA_TRY(bytes_.take_number(&extent));
-            if (extent > static_cast<uint64_t>(INT64_MAX)) {
+            if (!std::in_range<int64_t>(extent)) {
                 return fail(VIA_ERROR_SHAPE, "an extent is %llu; expected at most 2^63 - 1",
                             static_cast<unsigned long long>(extent));
             }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "archive/archive_paths.hpp"
 #include "core/base/little_endian.hpp"
@@ -49,7 +50,7 @@ private:
 
 inline Status HeaderBytes::take(uint64_t nbytes, std::string_view *out_bytes) {
     const int64_t left = remaining();
-    if (nbytes > static_cast<uint64_t>(std::max<int64_t>(left, 0))) {
+    if (std::cmp_greater(nbytes, left)) {
         return fail(VIA_ERROR_FORMAT, "the header needs %llu bytes at byte %lld; expected at most %lld there",
                     static_cast<unsigned long long>(nbytes), as_printed(at()), as_printed(left));
     }

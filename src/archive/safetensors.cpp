@@ -216,7 +216,7 @@ Status read_safetensors(OpenFile *open, TensorList *out_list) {
     }
     const uint64_t length = little_endian({start, kLengthBytes});
     const int64_t most = std::min(present - kLengthBytes, kMostArchiveText);
-    if (length > static_cast<uint64_t>(std::max<int64_t>(most, 0))) {
+    if (std::cmp_greater(length, most)) {
         return fail(VIA_ERROR_FORMAT, "the header has %llu bytes in a file of %lld; expected at most %lld",
                     static_cast<unsigned long long>(length), as_printed(present), as_printed(kMostArchiveText));
     }
