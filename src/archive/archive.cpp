@@ -283,18 +283,13 @@ Status open_window(via_archive *archive, const ArchiveTensor &tensor, via_file *
     return name_file(file, name_tensor(*tensor.name, status));
 }
 
-Status check_slice(const ArchiveTensor &tensor, int32_t axis, int64_t start, int64_t count) {
-    const auto ndim = static_cast<int32_t>(tensor.shape.size());
-    if (axis < -ndim || axis >= ndim) {
-        return fail(VIA_ERROR_INDEX, "axis is %d; expected one of the %d axes", axis, ndim);
-    }
-    const int64_t extent = tensor.shape[static_cast<size_t>(axis < 0 ? axis + ndim : axis)];
+Status check_slice(const ArchiveTensor &tensor, size_t axis, int64_t start, int64_t count) {
+    const int64_t extent = tensor.shape[axis];
     if (start < 0 || count < 0 || start > extent || count > extent - start) {
         return fail(VIA_ERROR_INDEX, "start is %lld and count is %lld; expected indices of an axis of %lld",
                     as_printed(start), as_printed(count), as_printed(extent));
     }
-    const bool cuts =
-        (start % tensor.block_bytes | count % tensor.block_bytes) != 0 && (axis == -1 || axis == ndim - 1);
+    const bool cuts = (start % tensor.block_bytes | count % tensor.block_bytes) != 0 && axis + 1 == tensor.shape.size();
     return cuts ? fail(VIA_ERROR_UNSUPPORTED,
                        "start is %lld and count is %lld; expected multiples of %lld, the bytes of a block of %s",
                        as_printed(start), as_printed(count), as_printed(tensor.block_bytes), tensor.type_name->c_str())
@@ -341,15 +336,17 @@ Status open_tensor(via_archive *archive, int64_t number, via_file **out_file) {
 
 Status slice_tensor(via_archive *archive, int64_t number, int32_t axis, int64_t start, int64_t count) {
     const ArchiveTensor *tensor = nullptr;
+    int32_t resolved = 0;
     VIA_TRY(require_tensor(archive, number, &tensor));
-    VIA_TRY(name_tensor(*tensor->name, check_slice(*tensor, axis, start, count)));
+    VIA_TRY(name_tensor(*tensor->name, resolve_axis(axis, static_cast<int32_t>(tensor->shape.size()), &resolved)));
+    const auto at = static_cast<size_t>(resolved);
+    VIA_TRY(name_tensor(*tensor->name, check_slice(*tensor, at, start, count)));
     ArchiveTensor slice = *tensor;
     if (slice.starts.empty()) {
         slice.whole_shape = slice.shape;
         slice.whole_offset = slice.offset;
         slice.starts.resize(slice.shape.size());
     }
-    const size_t at = axis < 0 ? slice.shape.size() - static_cast<size_t>(-axis) : static_cast<size_t>(axis);
     slice.starts[at] += start;
     slice.shape[at] = count;
     VIA_TRY(find_rows(archive, &slice));
@@ -423,11 +420,10 @@ Status stamp_of(OpenFile *open, FileStamp *out_stamp) {
     return VIA_OK;
 }
 
-Status check_unused(std::initializer_list<NamedOption> options) {
-    for (const NamedOption &option : options) {
-        if (option.value != 0) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "options.%s is %d; expected 0 for an archive", option.name,
-                        option.value);
+Status check_unused(std::initializer_list<std::pair<const char *, int32_t>> options) {
+    for (const auto &[name, value] : options) {
+        if (value != 0) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "options.%s is %d; expected 0 for an archive", name, value);
         }
     }
     return VIA_OK;

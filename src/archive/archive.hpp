@@ -148,14 +148,8 @@ VIA_NODISCARD Status check_buffer(via_archive *archive, via_array *buffer);
 
 VIA_NODISCARD Status stamp_of(OpenFile *open, FileStamp *out_stamp);
 
-// An option of files, by its name.
-struct NamedOption {
-    const char *name;
-    int32_t value;
-};
-
-// Refuses options that an archive has no use for. Errors: VIA_ERROR_INVALID_ARGUMENT.
-VIA_NODISCARD Status check_unused(std::initializer_list<NamedOption> options);
+// Refuses options of files, given by name, that an archive has no use for. Errors: VIA_ERROR_INVALID_ARGUMENT.
+VIA_NODISCARD Status check_unused(std::initializer_list<std::pair<const char *, int32_t>> options);
 
 // Prefixes the text of a failure with "what 'name': ".
 VIA_NODISCARD Status name_part(const char *what, const std::string &name, Status status);
