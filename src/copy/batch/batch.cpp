@@ -67,17 +67,12 @@ Status prepare(via_batch *batch, via_stream *stream, PreparedBatch **out_prepare
     if (find_prepared(batch, device_id, out_prepared)) [[likely]] {
         return VIA_OK;
     }
-    PreparedBatch *prepared = nullptr;
-    VIA_TRY(PreparedBatch::make(batch->entries, device_id, &prepared));
-    prepared->retain();
-    *out_prepared = prepared;
-    {
-        const std::lock_guard lock(mutex);
-        std::swap(batch->prepared, prepared);
-    }
-    if (prepared != nullptr) {
-        prepared->release();
-    }
+    UniquePreparedBatch prepared;  // then the one before, which is released without the lock
+    VIA_TRY(PreparedBatch::make(batch->entries, device_id, prepared.out()));
+    prepared.get()->retain();
+    *out_prepared = prepared.get();
+    const std::lock_guard lock(mutex);
+    std::swap(batch->prepared, *prepared.out());
     return VIA_OK;
 }
 

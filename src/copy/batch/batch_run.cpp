@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <utility>
 
 #include "copy/batch.hpp"
 #include "copy/copy.hpp"
@@ -17,28 +18,22 @@
 namespace via {
 namespace {
 
-// Checks a copy that has its plan already.
-Status check_planned(PlannedCopy *copy, via_stream *stream, SinglePlans *plans) {
-    VIA_TRY(copy->prepare_on(stream));
-    return plans->append_none();
-}
+Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan copies"); }
 
 // Plans one copy. Refuses all that copy_array_async refuses.
-Status plan_single(via_array *dst, via_array *src, via_stream *stream, SinglePlans *plans) {
+Status plan_single(via_array *dst, via_array *src, via_stream *stream, std::unique_ptr<CopyPlan> *out_plan) {
     VIA_TRY(check_arrays(dst, src));
+    const bool on_host = needs_no_stream(dst, src, stream);
     if (dst->size == 0) {
-        VIA_TRY(needs_no_stream(dst, src, stream) ? VIA_OK : cuda::need("a stream"));
-        return plans->append_none();
+        return on_host ? VIA_OK : cuda::need("a stream");
     }
-    if (needs_no_stream(dst, src, stream)) {
+    if (on_host) {
         Plan checked;
-        VIA_TRY(prepare_loops(dst, src, &checked));
-        return plans->append_none();
+        return prepare_loops(dst, src, &checked);
     }
-    CopyPlan *plan = nullptr;
-    VIA_TRY(plans->append(&plan));
-    VIA_TRY(prepare_copy(dst, src, Ask::Always, plan));
-    return plan_on(plan, stream);
+    VIA_TRY(make_plan(out_plan));
+    VIA_TRY(prepare_copy(dst, src, Ask::Always, out_plan->get()));
+    return plan_on(out_plan->get(), stream);
 }
 
 // Runs one copy. The host plans its own again, which takes less than to remember many plans.
@@ -65,11 +60,13 @@ Status run_once(BatchPlan *plan, Fence *dependency, via_stream *stream) {
 
 // Plans single copies. Errors: all of via_copy_async.
 Status plan_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream, SinglePlans *out_plans) {
+    VIA_TRY(make_plans(singles.count(), out_plans));
     for (int32_t i = 0; i < singles.count(); ++i) {
         const int32_t at = singles[i];
         PlannedCopy *planned = pairs.planned_at(at);
-        const Status status = planned != nullptr ? check_planned(planned, stream, out_plans)
-                                                 : plan_single(pairs.dsts[at], pairs.srcs[at], stream, out_plans);
+        const Status status = planned != nullptr
+                                  ? planned->prepare_on(stream)
+                                  : plan_single(pairs.dsts[at], pairs.srcs[at], stream, &(*out_plans)[i]);
         VIA_TRY(name_entry(at, pairs.count, status));
     }
     return VIA_OK;
@@ -80,8 +77,8 @@ Status copy_singles(const Pairs &pairs, const SingleCopies &singles, const Singl
     for (int32_t i = 0; i < singles.count(); ++i) {
         const int32_t at = singles[i];
         PlannedCopy *planned = pairs.planned_at(at);
-        const Status status =
-            planned != nullptr ? planned->run_on(stream) : run_single(pairs.dsts[at], pairs.srcs[at], plans[i], stream);
+        const Status status = planned != nullptr ? planned->run_on(stream)
+                                                 : run_single(pairs.dsts[at], pairs.srcs[at], plans[i].get(), stream);
         VIA_TRY(name_entry(at, pairs.count, status));
     }
     return VIA_OK;
@@ -103,17 +100,16 @@ Status run_all(const Pairs &pairs, const BatchPlan &plan, via_stream *stream, co
 
 }  // namespace
 
-Status SinglePlans::append(CopyPlan **out_plan) {
-    *out_plan = new (std::nothrow) CopyPlan;
-    if (*out_plan != nullptr && plans_.append(*out_plan)) {
-        return VIA_OK;
+Status make_plans(int32_t count, SinglePlans *out_plans) {
+    if (count > 0) {
+        out_plans->reset(new (std::nothrow) std::unique_ptr<CopyPlan>[static_cast<size_t>(count)]);
     }
-    delete *out_plan;
-    return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan a copy");
+    return count == 0 || *out_plans != nullptr ? VIA_OK : no_memory();
 }
 
-Status SinglePlans::append_none() {
-    return plans_.append(nullptr) ? VIA_OK : fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan a copy");
+Status make_plan(std::unique_ptr<CopyPlan> *out_plan) {
+    out_plan->reset(new (std::nothrow) CopyPlan);
+    return *out_plan != nullptr ? VIA_OK : no_memory();
 }
 
 Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream) {
@@ -182,25 +178,14 @@ PreparedBatch::PreparedBatch(Entries *entries, int32_t device_id)
     entries_->references.retain();
 }
 
-PreparedBatch::~PreparedBatch() {
-    if (latest_ != nullptr) {
-        latest_->release();
-    }
-    release_entries(entries_);
-}
-
 Status PreparedBatch::make(Entries *entries, int32_t device_id, PreparedBatch **out_prepared) {
-    auto *prepared = new (std::nothrow) PreparedBatch(entries, device_id);
-    if (prepared == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan copies");
+    UniquePreparedBatch prepared(new (std::nothrow) PreparedBatch(entries, device_id));
+    if (prepared.get() == nullptr) {
+        return no_memory();
     }
-    const Status status = plan_batch(prepared->pairs(), device_id, nullptr, &prepared->plan_);
-    if (status != VIA_OK) {
-        delete prepared;
-        return status;
-    }
-    prepared->sort_storages();
-    *out_prepared = prepared;
+    VIA_TRY(plan_batch(prepared.get()->pairs(), device_id, nullptr, &prepared.get()->plan_));
+    prepared.get()->sort_storages();
+    *out_prepared = prepared.release();
     return VIA_OK;
 }
 
@@ -221,7 +206,7 @@ void PreparedBatch::sort_storages() {
 void PreparedBatch::end_later(DeferredCallback *deferred) {
     via::count(Counter::PendingReleases, -1);
     auto *prepared = static_cast<PreparedBatch *>(deferred);
-    prepared->latest_ = nullptr;
+    (void)prepared->latest_.release();
     delete prepared;
 }
 
@@ -229,12 +214,12 @@ void PreparedBatch::release() {
     if (!references_.release()) {
         return;
     }
-    if (latest_ == nullptr || latest_->is_complete()) {
+    if (latest_.get() == nullptr || latest_.get()->is_complete()) {
         delete this;
         return;
     }
     via::count(Counter::PendingReleases, 1);
-    static_cast<DeferredCallback &>(*this) = {&latest_, 1, end_later, nullptr};
+    static_cast<DeferredCallback &>(*this) = {latest_.out(), 1, end_later, nullptr};
     defer(this);
 }
 
@@ -248,7 +233,7 @@ Status PreparedBatch::look_before(const Timeline &later, Before *out_before) {
     bool known = false;
     {
         const std::lock_guard lock(mutex);
-        *out_before->latest.out() = retained(latest_);
+        *out_before->latest.out() = retained(latest_.get());
         known = changes_ == out_before->changes;
     }
     Fence *ready = nullptr;
@@ -262,18 +247,14 @@ Status PreparedBatch::look_before(const Timeline &later, Before *out_before) {
     return join_fences(both, 2, out_before->all.out());
 }
 
-bool PreparedBatch::replace_latest(Fence *before, Fence *end, uint64_t changes) {
-    {
-        const std::lock_guard lock(mutex);
-        if (latest_ != before) {
-            return false;
-        }
-        latest_ = retained(end);
-        changes_ = changes;
+bool PreparedBatch::replace_latest(const Fence *before, Fence *end, uint64_t changes) {
+    UniqueFence latest(retained(end));  // then the one before, which is released without the lock
+    const std::lock_guard lock(mutex);
+    if (latest_.get() != before) {
+        return false;
     }
-    if (before != nullptr) {
-        before->release();
-    }
+    std::swap(*latest_.out(), *latest.out());
+    changes_ = changes;
     return true;
 }
 
@@ -283,7 +264,7 @@ Status PreparedBatch::join_latest(Fence *end) {
         UniqueFence other;
         {
             const std::lock_guard lock(mutex);
-            *other.out() = retained(latest_);
+            *other.out() = retained(latest_.get());
         }
         UniqueFence both;
         VIA_TRY(join_writes(other.get(), end, both.out()));

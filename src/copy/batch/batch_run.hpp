@@ -1,6 +1,8 @@
 // Runs the copies of a batch, once or again and again.
 #pragma once
 
+#include <memory>
+
 #include "copy/batch/batch_plan.hpp"
 #include "copy/copy_plan.hpp"
 #include "core/async/reaper.hpp"
@@ -13,41 +15,22 @@ class SingleCopies {
 public:
     SingleCopies(const BatchPlan &plan, int32_t count, bool fused)
         : numbers_(fused ? plan.singles.begin() : nullptr),
-          count_(fused ? static_cast<int32_t>(plan.singles.count()) : count),
-          all_(!fused) {}
+          count_(fused ? static_cast<int32_t>(plan.singles.count()) : count) {}
 
     int32_t count() const { return count_; }
-    int32_t operator[](int32_t index) const { return all_ ? index : numbers_[index]; }
+    int32_t operator[](int32_t index) const { return numbers_ != nullptr ? numbers_[index] : index; }
 
 private:
-    const int32_t *numbers_;
+    const int32_t *numbers_;  // nullptr: all of them
     int32_t count_;
-    bool all_;
 };
 
-// Owns the plans of single copies, in order; nullptr for copies without elements.
-class SinglePlans {
-public:
-    SinglePlans() = default;
-    ~SinglePlans() {
-        for (CopyPlan *plan : plans_) {
-            delete plan;
-        }
-    }
-    SinglePlans(const SinglePlans &) = delete;
-    SinglePlans &operator=(const SinglePlans &) = delete;
+// Plans of single copies, in order; nullptr for those that need none.
+using SinglePlans = std::unique_ptr<std::unique_ptr<CopyPlan>[]>;
 
-    // Appends a plan for the caller to fill in. Errors: VIA_ERROR_OUT_OF_MEMORY.
-    VIA_NODISCARD Status append(CopyPlan **out_plan);
-    VIA_NODISCARD Status append_none();
-
-    CopyPlan *operator[](int64_t index) const { return plans_[index]; }
-    CopyPlan *const *begin() const { return plans_.begin(); }
-    CopyPlan *const *end() const { return plans_.end(); }
-
-private:
-    List<CopyPlan *> plans_;
-};
+// Make room for so many plans, and one of them to be filled in. Errors: VIA_ERROR_OUT_OF_MEMORY.
+VIA_NODISCARD Status make_plans(int32_t count, SinglePlans *out_plans);
+VIA_NODISCARD Status make_plan(std::unique_ptr<CopyPlan> *out_plan);
 
 // The arrays of a batch, shared by the batch and its plans. A plan reads only as many as there were when it was made,
 // so the batch may append more. Followed in their block by `capacity` destinations, as many sources, and as many copies
@@ -108,12 +91,12 @@ public:
 
 private:
     PreparedBatch(Entries *entries, int32_t device_id);
-    ~PreparedBatch();
+    ~PreparedBatch() { release_entries(entries_); }
 
     static void end_later(DeferredCallback *deferred);
     void sort_storages();
     VIA_NODISCARD Status run_fused(via_stream *stream, const Timeline &timeline);
-    VIA_NODISCARD bool replace_latest(Fence *before, Fence *end, uint64_t changes);
+    VIA_NODISCARD bool replace_latest(const Fence *before, Fence *end, uint64_t changes);
     VIA_NODISCARD Status join_latest(Fence *end);
 
     ReferenceCount references_;
@@ -121,8 +104,8 @@ private:
     const int32_t count_;
     const int32_t device_id_;
     BatchPlan plan_;
-    Fence *latest_ = nullptr;  // owned; this and the next with the lock held
-    uint64_t changes_;         // as long as write_changes() is this, no array has another ready fence than latest_
+    UniqueFence latest_;  // this and the next with the lock held
+    uint64_t changes_;    // as long as write_changes() is this, no array has another ready fence than latest_
 };
 
 using UniquePreparedBatch = UniqueHandle<PreparedBatch, &PreparedBatch::release>;

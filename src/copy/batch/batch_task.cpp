@@ -56,7 +56,7 @@ Status copy_single(BatchWork *batch, int32_t index, int64_t done, via_task *task
     if (PlannedCopy *planned = batch->pairs.planned_at(batch->singles[index]); planned != nullptr) {
         return planned->run_in_task(done, task, out_fence);
     }
-    CopyPlan *plan = batch->plans[index];
+    CopyPlan *plan = batch->plans[index].get();
     return plan != nullptr ? run_in_task(plan, done, task, out_fence) : VIA_OK;
 }
 
@@ -166,22 +166,20 @@ Status measure(const BatchWork &batch, int64_t *out_nbytes, bool *out_immediate)
             return fail(VIA_ERROR_OVERFLOW, "the copies have more than 2^63 - 1 bytes together; expected fewer");
         }
     }
-    *out_immediate = std::all_of(batch.plans.begin(), batch.plans.end(),
-                                 [](const CopyPlan *plan) { return plan != nullptr && is_immediate(*plan); });
+    *out_immediate = std::all_of(batch.plans.get(), batch.plans.get() + batch.singles.count(),
+                                 [](const auto &plan) { return plan != nullptr && is_immediate(*plan); });
     return VIA_OK;
 }
 
 Status plan_singles(BatchWork *batch) {
     const Pairs &pairs = batch->pairs;
+    VIA_TRY(make_plans(batch->singles.count(), &batch->plans));
     for (int32_t i = 0; i < batch->singles.count(); ++i) {
         const int32_t at = batch->singles[i];
-        if (pairs.dsts[at]->size == 0 || pairs.planned_at(at) != nullptr) {
-            VIA_TRY(batch->plans.append_none());
-            continue;
+        if (pairs.dsts[at]->size > 0 && pairs.planned_at(at) == nullptr) {
+            VIA_TRY(make_plan(&batch->plans[i]));
+            VIA_TRY(name_entry(at, pairs.count, plan_task_copy(pairs.dsts[at], pairs.srcs[at], batch->plans[i].get())));
         }
-        CopyPlan *plan = nullptr;
-        VIA_TRY(batch->plans.append(&plan));
-        VIA_TRY(name_entry(at, pairs.count, plan_task_copy(pairs.dsts[at], pairs.srcs[at], plan)));
     }
     return VIA_OK;
 }
