@@ -15,8 +15,6 @@
 namespace via {
 namespace {
 
-constexpr int32_t kInt = 0;  // the code of integers
-
 Status check_same_rows(const IndexedArguments &arguments) {
     via_array *dst = arguments.dst;
     via_array *src = arguments.src;
@@ -40,16 +38,11 @@ Status check_extents(const IndexedArguments &arguments) {
     return VIA_OK;
 }
 
-bool is_index_dtype(int32_t dtype) {
-    return !dtype_is_record(dtype) && dtype_code(dtype) == kInt && dtype_lanes(dtype) == 1 &&
-           (dtype_scalar_bits(dtype) == 32 || dtype_scalar_bits(dtype) == 64);
-}
-
 Status check_list(const char *name, via_array *list) {
     if (list == nullptr) {
         return VIA_OK;
     }
-    if (!is_index_dtype(list->dtype)) {
+    if (list->dtype != VIA_INT32 && list->dtype != VIA_INT64) {
         return fail(VIA_ERROR_DTYPE, "%s has dtype %s; expected int32 or int64", name, DtypeName(list->dtype).text);
     }
     return list->ndim == 1 ? VIA_OK : fail(VIA_ERROR_SHAPE, "%s has ndim %d; expected 1", name, list->ndim);
@@ -57,21 +50,12 @@ Status check_list(const char *name, via_array *list) {
 
 // A list on a device is read by the kernel of that device.
 Status check_device(const char *name, via_array *list, const IndexedArguments &arguments) {
-    if (list == nullptr || list->device_type != VIA_DEVICE_CUDA) {
-        return VIA_OK;
-    }
-    bool has_device = false;
-    for (via_array *array : {arguments.dst, arguments.src}) {
-        if (array->device_type == VIA_DEVICE_CUDA) {
-            has_device = true;
-            if (array->device_id == list->device_id) {
-                return VIA_OK;
-            }
-        }
-    }
-    return !has_device ? VIA_OK
-                       : fail(VIA_ERROR_DEVICE, "%s is on device %d; expected host memory, or a device of dst or src",
-                              name, list->device_id);
+    const auto is_there = [=](via_array *array) { return is_on_device(array) && array->device_id == list->device_id; };
+    const bool has_device = is_on_device(arguments.dst) || is_on_device(arguments.src);
+    return !is_on_device(list) || !has_device || is_there(arguments.dst) || is_there(arguments.src)
+               ? VIA_OK
+               : fail(VIA_ERROR_DEVICE, "%s is on device %d; expected host memory, or a device of dst or src", name,
+                      list->device_id);
 }
 
 // The list that is not given has as many numbers as the other one.
@@ -295,7 +279,7 @@ Status check_memory(const IndexedArguments &arguments, const Plan &row, const In
         *out_same_rows = true;
         return VIA_OK;
     }
-    if (row.in_bits || row.trailing_bits != 0) {
+    if (row.in_bits) {
         return share_bytes(Overlap::Unknown);
     }
     return check_rows_apart(rows, rows);

@@ -9,6 +9,9 @@
 
 namespace via {
 
+// Returns whether an array that may be nullptr is in the memory of a device.
+inline bool is_on_device(via_array *array) { return array != nullptr && array->device_type == VIA_DEVICE_CUDA; }
+
 // Checks dtypes, shapes and both lists' kinds, but no number. Makes `axis` non-negative, and stores the number of rows.
 VIA_NODISCARD Status check_indexed(IndexedArguments *arguments, int64_t *out_count);
 

@@ -23,8 +23,6 @@ namespace {
 // Of a kernel's loops, without that of the rows.
 constexpr int32_t kMostRowAxes = 60;
 
-bool is_on_device(via_array *array) { return array != nullptr && array->device_type == VIA_DEVICE_CUDA; }
-
 // Returns row 0, with an axis of extent 1 in place of the rows'.
 Status first_row(via_array *array, int32_t axis, via_array **out_row) {
     int64_t extents[VIA_MAX_NDIM];
@@ -85,7 +83,11 @@ public:
     // Checks everything but numbers on a device. Reads lists of host memory.
     VIA_NODISCARD static Status make(const IndexedArguments &arguments, PlannedCopy **out_copy);
 
-    ~IndexedCopy() override;
+    explicit IndexedCopy(const IndexedArguments &arguments)
+        : PlannedCopy("a copy by index by the host", arguments.dst, arguments.src, arguments.dst_index,
+                      arguments.src_index),
+          given_(arguments) {}
+    ~IndexedCopy() override { cuda::end_index_table(table_); }
 
     VIA_NODISCARD Status run_on(via_stream *stream) override;
     VIA_NODISCARD Status run_now() override;
@@ -93,10 +95,6 @@ public:
     bool is_immediate() const override { return !fetches_ && PlannedCopy::is_immediate(); }
 
 private:
-    enum class Layout : int32_t { Bytes, Bits, Converted };
-
-    explicit IndexedCopy(const IndexedArguments &arguments);
-
     VIA_NODISCARD Status plan(int64_t count);
     VIA_NODISCARD Status plan_rows();
     VIA_NODISCARD Status plan_converted(via_array *dst_row, via_array *src_row);
@@ -122,11 +120,10 @@ private:
                                IndexList *out_list) const;
 
     IndexedArguments given_;
-    Layout layout_ = Layout::Bytes;
     bool fetches_ = false;  // lists from a device, at each run
     bool has_same_rows_ = false;
     IndexedRows rows_{};
-    Plan row_{};  // row 0 in normal form
+    Plan row_{};  // row 0 in normal form; of packed elements that are no whole bytes, in bits
     // Of a conversion: the elements of row 0, and the rows.
     std::shared_ptr<const ElementPlan> elements_;
     ConvertedRows converted_{};
@@ -138,25 +135,17 @@ private:
 
 }  // namespace
 
-IndexedCopy::IndexedCopy(const IndexedArguments &arguments)
-    : PlannedCopy("a copy by index by the host", arguments.dst, arguments.src, arguments.dst_index,
-                  arguments.src_index),
-      given_(arguments) {}
-
-IndexedCopy::~IndexedCopy() { cuda::end_index_table(table_); }
-
 Status IndexedCopy::make(const IndexedArguments &arguments, PlannedCopy **out_copy) {
     IndexedArguments checked = arguments;
     int64_t count = 0;
     VIA_TRY(check_indexed(&checked, &count));
     VIA_TRY(checked.options != nullptr ? check_conversion(checked) : VIA_OK);
-    auto copy = std::unique_ptr<IndexedCopy>(new (std::nothrow) IndexedCopy(checked));
-    if (copy == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a copy by index");
-    }
+    IndexedCopy *copy = nullptr;
+    VIA_TRY(make_object("a copy by index", &copy, checked));
+    UniquePlannedCopy holder(copy);
     VIA_TRY(copy->plan(count));
     copy->given_.options = nullptr;  // the caller's
-    *out_copy = copy.release();
+    *out_copy = holder.release();
     return VIA_OK;
 }
 
@@ -164,6 +153,8 @@ Status IndexedCopy::plan(int64_t count) {
     rows_.count = count;
     rows_.dst_extent = given_.dst->shape()[given_.axis];
     rows_.src_extent = given_.src->shape()[given_.axis];
+    rows_.dst_step = row_step(given_.dst, given_.axis);
+    rows_.src_step = row_step(given_.src, given_.axis);
     is_empty_ = count == 0 || given_.dst->size == 0 || given_.src->size == 0;
     VIA_TRY(is_empty_ ? VIA_OK : plan_rows());
     VIA_TRY(is_empty_ ? VIA_OK : find_route());
@@ -180,12 +171,9 @@ Status IndexedCopy::plan_rows() {
         return plan_converted(dst.get(), src.get());
     }
     VIA_TRY(normalise_copy(dst.get(), src.get(), &row_));
-    rows_.dst_step = row_step(given_.dst, given_.axis);
-    rows_.src_step = row_step(given_.src, given_.axis);
     if (given_.dst->is_packed()) {
         if (row_.in_bits || row_.trailing_bits != 0 || (rows_.dst_step | rows_.src_step) % 8 != 0) {
             to_bits(&row_);
-            layout_ = Layout::Bits;
         } else {
             rows_.dst_step /= 8;
             rows_.src_step /= 8;
@@ -208,15 +196,12 @@ Status IndexedCopy::plan_converted(via_array *dst_row, via_array *src_row) {
         return fail(VIA_ERROR_UNSUPPORTED, "dst has rows of %d axes; expected at most %d", plan->loops().ndim,
                     kMostRowAxes);
     }
-    rows_.dst_step = row_step(given_.dst, given_.axis);
-    rows_.src_step = row_step(given_.src, given_.axis);
     rows_.dst = plan->loops().dst;
     rows_.src = plan->loops().src;
     rows_.run = given_.dst->item_bytes();
     rows_.row_bytes = plan->loops().count * bytes_of(plan->elements().dst);
     converted_ = {rows_, plan->loops(), plan->elements()};
     elements_ = std::move(plan);
-    layout_ = Layout::Converted;
     return check_converted_memory(given_, converted_);
 }
 
@@ -234,21 +219,20 @@ Status IndexedCopy::find_route() {
                           nullptr};
     VIA_TRY(cuda::find_sides(&transfer_.transfer));
     const bool device = cuda::has_device(transfer_.transfer);
-    if (device && layout_ == Layout::Bits) {
+    if (device && row_.in_bits) {
         return fail(VIA_ERROR_UNSUPPORTED,
                     "dst has rows of packed %s that are no whole bytes; expected whole bytes on a "
                     "device",
                     DtypeName(given_.dst->dtype).text);
     }
+    const bool reaches_lists =
+        device && elements_ == nullptr && cuda::items_route(transfer_.transfer) == cuda::ItemsRoute::Kernel;
+    fetches_ = !reaches_lists && (is_on_device(given_.dst_index) || is_on_device(given_.src_index));
     if (!device) {
         count(Counter::PlannedRoutes, 1);
-        fetches_ = is_on_device(given_.dst_index) || is_on_device(given_.src_index);
         return VIA_OK;
     }
     device_ = &transfer_;
-    const bool reaches_lists =
-        elements_ == nullptr && cuda::items_route(transfer_.transfer) == cuda::ItemsRoute::Kernel;
-    fetches_ = !reaches_lists && (is_on_device(given_.dst_index) || is_on_device(given_.src_index));
     return cuda::make_index_table(&table_);
 }
 
@@ -326,7 +310,6 @@ Status IndexedCopy::with_fetched(const Run &run) {
     IndexedCopy fetched(given_);
     fetched.rows_ = rows_;
     fetched.row_ = row_;
-    fetched.layout_ = layout_;
     fetched.nbytes_ = nbytes_;
     fetched.transfer_ = transfer_;
     fetched.elements_ = elements_;
@@ -367,9 +350,9 @@ Status IndexedCopy::write(const void *slot, int64_t offset, int64_t nbytes) {
 }
 
 void IndexedCopy::run_on_host() {
-    if (layout_ == Layout::Bits) {
+    if (row_.in_bits) {
         copy_rows_of_bits(row_, rows_);
-    } else if (layout_ == Layout::Converted) {
+    } else if (elements_ != nullptr) {
         convert_rows(converted_);
     } else {
         copy_rows(rows_);
@@ -377,15 +360,13 @@ void IndexedCopy::run_on_host() {
 }
 
 Status IndexedCopy::run_in_pieces(int64_t done_before, via_task *task) {
-    if (layout_ == Layout::Bytes) {
-        return copy_rows_in_pieces(rows_, done_before, task);
+    if (row_.in_bits) {
+        copy_rows_of_bits(row_, rows_);
+        report_progress(task, done_before + nbytes());
+        return VIA_OK;
     }
-    if (layout_ == Layout::Converted) {
-        return convert_rows_in_pieces(converted_, done_before, task);
-    }
-    run_on_host();
-    report_progress(task, done_before + nbytes());
-    return VIA_OK;
+    return elements_ != nullptr ? convert_rows_in_pieces(converted_, done_before, task)
+                                : copy_rows_in_pieces(rows_, done_before, task);
 }
 
 Status IndexedCopy::run_on(via_stream *stream) {
