@@ -15,6 +15,11 @@ struct PlannedWork final : TaskWork {
     const UniquePlannedCopy copy;
 };
 
+cuda::Side side_of(via_array *array, via_array *other) {
+    const bool asked = is_plain(array) && other->device_type == VIA_DEVICE_CUDA;
+    return {asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
+}
+
 }  // namespace
 
 PlannedCopy::PlannedCopy(const char *what, via_array *dst, via_array *src, via_array *dst_index, via_array *src_index)
@@ -34,9 +39,9 @@ PlannedCopy::~PlannedCopy() {
     }
 }
 
-cuda::Side PlannedCopy::side_of(via_array *array, via_array *other) {
-    const bool asked = is_plain(array) && other->device_type == VIA_DEVICE_CUDA;
-    return {asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
+Status PlannedCopy::make_transfer(char *dst, const char *src, cuda::Transfer *out_transfer) const {
+    *out_transfer = {dst, src, nbytes_, side_of(dst_, src_), side_of(src_, dst_), dst_, src_};
+    return cuda::find_sides(out_transfer);
 }
 
 Status PlannedCopy::await_before(via_stream *stream) const {

@@ -51,8 +51,9 @@ protected:
                 via_array *src_index = nullptr);
     virtual ~PlannedCopy();
 
-    // Returns where an array is. The driver is to be asked about host memory if the other array is a device's.
-    static cuda::Side side_of(via_array *array, via_array *other);
+    // Makes a transfer between addresses in both arrays, and finds where they are. Asks the driver about host memory if
+    // the other array is a device's.
+    VIA_NODISCARD Status make_transfer(char *dst, const char *src, cuda::Transfer *out_transfer) const;
 
     // Waits on the host for everything before the copy.
     VIA_NODISCARD Status await_before(via_stream *stream) const;

@@ -54,14 +54,7 @@ Status Conversion::find_route(const via_convert_options &options) {
     transfer_.loops = elements_.loops();
     transfer_.elements = elements_.elements();
     cuda::Transfer &transfer = transfer_.transfer;
-    transfer = {transfer_.loops.dst,
-                transfer_.loops.src,
-                dst()->nbytes(),
-                side_of(dst(), src()),
-                side_of(src(), dst()),
-                dst(),
-                src()};
-    VIA_TRY(cuda::find_sides(&transfer));
+    VIA_TRY(make_transfer(transfer_.loops.dst, transfer_.loops.src, &transfer));
     if (!cuda::has_device(transfer)) {
         return VIA_OK;
     }

@@ -158,7 +158,6 @@ Status IndexedCopy::plan(int64_t count) {
     is_empty_ = count == 0 || given_.dst->size == 0 || given_.src->size == 0;
     VIA_TRY(is_empty_ ? VIA_OK : plan_rows());
     VIA_TRY(is_empty_ ? VIA_OK : find_route());
-    nbytes_ = is_empty_ ? 0 : rows_.nbytes();
     return read_lists();
 }
 
@@ -206,18 +205,11 @@ Status IndexedCopy::plan_converted(via_array *dst_row, via_array *src_row) {
 }
 
 Status IndexedCopy::find_route() {
-    transfer_.transfer = {rows_.dst,
-                          rows_.src,
-                          rows_.nbytes(),
-                          side_of(given_.dst, given_.src),
-                          side_of(given_.src, given_.dst),
-                          given_.dst,
-                          given_.src,
-                          rows_.run,
-                          1,
-                          rows_.axes,
-                          nullptr};
-    VIA_TRY(cuda::find_sides(&transfer_.transfer));
+    nbytes_ = rows_.nbytes();
+    VIA_TRY(make_transfer(rows_.dst, rows_.src, &transfer_.transfer));
+    transfer_.transfer.run = rows_.run;
+    transfer_.transfer.ndim = 1;
+    transfer_.transfer.axes = rows_.axes;
     const bool device = cuda::has_device(transfer_.transfer);
     if (device && row_.in_bits) {
         return fail(VIA_ERROR_UNSUPPORTED,
