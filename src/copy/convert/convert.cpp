@@ -94,9 +94,9 @@ void Conversion::describe(TextBuffer *text) const {
         return;
     }
     const ElementLoops &loops = transfer_.loops;
-    ConvertShape shape;
+    ConvertShape shape{};
     if (device_ == nullptr) {
-        find_shape(loops, transfer_.elements, &shape);
+        shape = find_shape(loops, transfer_.elements);
         text->add("route: host, %s, %s kernel%s\n", shape.by_rows ? "by rows" : "by blocks in a scratch",
                   convert_kernels().name, shape.streaming ? ", streaming stores" : "");
     } else {

@@ -330,13 +330,7 @@ public:
         parallel_ranges(first, last, share_, threads_, [this](int64_t from, int64_t to) { run(from, to); });
     }
 
-    void describe(ConvertShape *out_shape) const {
-        std::copy_n(block_, loops_.ndim, out_shape->block);
-        out_shape->blocks = total_;
-        out_shape->threads = threads_;
-        out_shape->by_rows = by_rows_;
-        out_shape->streaming = streaming_;
-    }
+    ConvertShape shape() const { return {total_, threads_, by_rows_, streaming_}; }
 
 private:
     RunNumbers numbers_at(int64_t number, bool by_element) const {
@@ -513,8 +507,8 @@ void convert_from_packed(const ElementLoops &loops, const ElementConversion &ele
     });
 }
 
-void find_shape(const ElementLoops &loops, const ElementConversion &elements, ConvertShape *out_shape) {
-    Blocks(loops, elements, Streaming::OfLarge).describe(out_shape);
+ConvertShape find_shape(const ElementLoops &loops, const ElementConversion &elements) {
+    return Blocks(loops, elements, Streaming::OfLarge).shape();
 }
 
 namespace {

@@ -85,13 +85,12 @@ VIA_NODISCARD Status convert_in_pieces(const ElementLoops &loops, const ElementC
 
 // How a conversion is cut, for a description.
 struct ConvertShape {
-    int64_t block[ElementLoops::kMostAxes];
     int64_t blocks;
     int32_t threads;
     bool by_rows;
     bool streaming;
 };
 
-void find_shape(const ElementLoops &loops, const ElementConversion &elements, ConvertShape *out_shape);
+ConvertShape find_shape(const ElementLoops &loops, const ElementConversion &elements);
 
 }  // namespace via
