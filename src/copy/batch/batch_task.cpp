@@ -33,7 +33,7 @@ struct BatchWork final : TaskWork {
     const Pairs pairs;
     const SingleCopies singles;
     SinglePlans plans;
-    const std::unique_ptr<Fence *[]> fences;  // room for two more than are done alone
+    const std::unique_ptr<Fence *[]> fences;  // room for two more than are done alone; nullptr for none
 };
 
 Status run_fused(BatchWork *batch, int32_t *out_fences) {
@@ -96,9 +96,9 @@ Status BatchWork::run(via_task *task, Fence **out_fence) {
 
 bool same_place(via_array *a, via_array *b) { return a->device_type == b->device_type && a->device_id == b->device_id; }
 
-// Collects the dependencies of single copies, and adds their number to *out_count. Asks for the stream's fence once for
-// neighbours on the same devices: a special stream stands for one stream of each device.
-Status collect_dependencies(const BatchWork &batch, via_stream *stream, int32_t *out_count) {
+// Collects the dependencies of single copies. Asks for the stream's fence once for neighbours on the same devices: a
+// special stream stands for one stream of each device.
+Status collect_dependencies(const BatchWork &batch, via_stream *stream, Fence **out_fences) {
     const Pairs &pairs = batch.pairs;
     for (int32_t i = 0; i < batch.singles.count(); ++i) {
         const int32_t at = batch.singles[i];
@@ -106,41 +106,37 @@ Status collect_dependencies(const BatchWork &batch, via_stream *stream, int32_t 
         const bool is_like_last =
             i > 0 && same_place(pairs.dsts[at], pairs.dsts[last]) && same_place(pairs.srcs[at], pairs.srcs[last]);
         via_stream *asked = is_like_last ? nullptr : stream;
-        Fence **fence = &batch.fences[*out_count];
         PlannedCopy *planned = pairs.planned_at(at);
-        const Status status = planned != nullptr ? planned->find_dependency(asked, fence)
-                                                 : dependency_of_copy(pairs.dsts[at], pairs.srcs[at], asked, fence);
+        const Status status = planned != nullptr
+                                  ? planned->find_dependency(asked, &out_fences[i])
+                                  : dependency_of_copy(pairs.dsts[at], pairs.srcs[at], asked, &out_fences[i]);
         VIA_TRY(name_entry(at, pairs.count, status));
-        *out_count += batch.fences[*out_count] != nullptr ? 1 : 0;
     }
     return VIA_OK;
 }
 
-// Collects the dependencies of the fused copies.
+// Collects the two dependencies of the fused copies.
 Status collect_common_dependencies(const BatchWork &batch, via_stream *stream, PreparedBatch::Before *before,
-                                   int32_t *out_count) {
-    VIA_TRY(dependency_of_stream(stream, batch.prepared.get()->plan().device_id, &batch.fences[*out_count]));
-    *out_count += batch.fences[*out_count] != nullptr ? 1 : 0;
+                                   Fence **out_fences) {
+    VIA_TRY(dependency_of_stream(stream, batch.prepared.get()->plan().device_id, &out_fences[0]));
     VIA_TRY(batch.prepared.get()->look_before({}, before));
-    if (before->all.get() != nullptr) {
-        before->all.get()->retain();
-        batch.fences[(*out_count)++] = before->all.get();
-    }
+    out_fences[1] = retained(before->all.get());
     return VIA_OK;
 }
 
 Status make_dependency(const BatchWork &batch, via_stream *stream, PreparedBatch::Before *before,
                        Fence **out_dependency) {
-    int32_t count = 0;
-    Status status = batch.fused ? collect_common_dependencies(batch, stream, before, &count) : VIA_OK;
+    Fence **fences = batch.fences.get();
+    const int32_t count = batch.singles.count() + 2;
+    Status status = batch.fused ? collect_common_dependencies(batch, stream, before, fences) : VIA_OK;
     if (status == VIA_OK) {
-        status = collect_dependencies(batch, stream, &count);
+        status = collect_dependencies(batch, stream, fences + 2);
     }
     if (status != VIA_OK) {
-        release_fences(batch.fences.get(), count);
+        release_fences(fences, count);
         return status;
     }
-    return join_fences(batch.fences.get(), count, out_dependency);
+    return join_fences(fences, count, out_dependency);
 }
 
 // Tracks the arrays as one copy does: readers of destinations wait for the task, and so does the release of any array.
