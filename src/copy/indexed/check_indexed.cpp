@@ -188,6 +188,20 @@ private:
     std::unique_ptr<uint64_t, Free> words_;
 };
 
+Status check_different(const IndexList &list, int64_t count, int64_t extent) {
+    RowSet rows;
+    VIA_TRY(rows.make(extent));
+    for (int64_t k = 0; k < count; ++k) {
+        const int64_t row = list[k];
+        if (rows.has(row)) {
+            return fail(VIA_ERROR_OVERLAP, "dst_index[%lld] is %lld, which occurs before; expected each row once",
+                        as_printed(k), as_printed(row));
+        }
+        rows.add(row);
+    }
+    return VIA_OK;
+}
+
 // Whether the arrays have the same rows at the same addresses.
 bool are_same_rows(const Plan &row, const IndexedRows &rows) {
     return rows.dst == rows.src && row.dst_bit == row.src_bit && rows.dst_step == rows.src_step &&
@@ -251,22 +265,10 @@ Status read_numbers(const char *name, const IndexList &list, int64_t count, int6
     out->list = {out->block.get(), bytes, bytes};
     NumberReader reader(list, count, extent, out->list);
     reader.run();
-    out->ascends = !reader.descends();
-    return reader.has_bad() ? out_of_range(name, list, count, extent) : VIA_OK;
-}
-
-Status check_different(const IndexList &list, int64_t count, int64_t extent) {
-    RowSet rows;
-    VIA_TRY(rows.make(extent));
-    for (int64_t k = 0; k < count; ++k) {
-        const int64_t row = list[k];
-        if (rows.has(row)) {
-            return fail(VIA_ERROR_OVERLAP, "dst_index[%lld] is %lld, which occurs before; expected each row once",
-                        as_printed(k), as_printed(row));
-        }
-        rows.add(row);
+    if (reader.has_bad()) {
+        return out_of_range(name, list, count, extent);
     }
-    return VIA_OK;
+    return out->different && reader.descends() ? check_different(out->list, count, extent) : VIA_OK;
 }
 
 Status check_memory(const IndexedArguments &arguments, const Plan &row, const IndexedRows &rows, bool *out_same_rows) {

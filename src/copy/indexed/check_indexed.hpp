@@ -17,17 +17,14 @@ VIA_NODISCARD Status check_indexed(IndexedArguments *arguments, int64_t *out_cou
 
 // Numbers of rows that nobody else can change.
 struct IndexNumbers {
-    std::unique_ptr<char[]> block;
-    IndexList list;
-    bool ascends = false;
+    bool different = false;  // none of them may occur twice
+    std::unique_ptr<char[]> block = {};
+    IndexList list = {};
 };
 
 // Copies the numbers of a list in host memory, and checks each. `name` is that of the argument.
 VIA_NODISCARD Status read_numbers(const char *name, const IndexList &list, int64_t count, int64_t extent,
                                   IndexNumbers *out_numbers);
-
-// Refuses numbers that occur twice.
-VIA_NODISCARD Status check_different(const IndexList &list, int64_t count, int64_t extent);
 
 // Stores whether row i of dst is row i of src, for every i. Errors: VIA_ERROR_OVERLAP for arrays that share bytes in
 // any other way, and for a dst that overlaps itself.

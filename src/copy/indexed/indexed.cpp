@@ -127,7 +127,7 @@ private:
     // Of a conversion: the elements of row 0, and the rows.
     std::shared_ptr<const ElementPlan> elements_;
     ConvertedRows converted_{};
-    IndexNumbers dst_numbers_;
+    IndexNumbers dst_numbers_{.different = true};
     IndexNumbers src_numbers_;
     cuda::IndexedTransfer transfer_{};
     cuda::IndexTable *table_ = nullptr;
@@ -247,9 +247,6 @@ Status IndexedCopy::read_list(const char *name, via_array *list, int64_t extent,
 Status IndexedCopy::read_lists() {
     VIA_TRY(read_list("src_index", given_.src_index, rows_.src_extent, &src_numbers_, &rows_.src_index));
     VIA_TRY(read_list("dst_index", given_.dst_index, rows_.dst_extent, &dst_numbers_, &rows_.dst_index));
-    if (given_.dst_index != nullptr && !is_on_device(given_.dst_index) && !dst_numbers_.ascends) {
-        VIA_TRY(check_different(rows_.dst_index, rows_.count, rows_.dst_extent));
-    }
     set_rows();
     transfer_.dst_index = is_on_device(given_.dst_index) ? given_.dst_index : nullptr;
     transfer_.src_index = is_on_device(given_.src_index) ? given_.src_index : nullptr;
@@ -309,9 +306,6 @@ Status IndexedCopy::with_fetched(const Run &run) {
     IndexedRows &rows = fetched.rows_;
     VIA_TRY(fetch("src_index", given_.src_index, rows.src_extent, &fetched.src_numbers_, &rows.src_index));
     VIA_TRY(fetch("dst_index", given_.dst_index, rows.dst_extent, &fetched.dst_numbers_, &rows.dst_index));
-    if (is_on_device(given_.dst_index)) {
-        VIA_TRY(check_different(rows.dst_index, rows.count, rows.dst_extent));
-    }
     fetched.transfer_.dst_index = fetched.transfer_.src_index = nullptr;
     if (device_ != nullptr) {
         fetched.device_ = &fetched.transfer_;
