@@ -8,7 +8,6 @@
 #include "copy/normalise.hpp"
 #include "copy/run.hpp"
 #include "core/array/access_tracker.hpp"
-#include "core/async/task.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/transfer_plan.hpp"
