@@ -104,29 +104,12 @@ bool PlainConverter::run_streaming(char *dst, const char *src, int64_t count) co
     return can_stream;
 }
 
-namespace {
-
-ElementConversion without_affine(ElementConversion elements) {
-    elements.affine = nullptr;
-    return elements;
-}
-
-ElementConversion to_float(const ElementConversion &elements) {
-    return {ScalarKind::Float32, elements.src, elements.swap_bytes, false};
-}
-
-ElementConversion from_float(const ElementConversion &elements) {
-    return {elements.dst, ScalarKind::Float32, 0, elements.saturates};
-}
-
-}  // namespace
-
 RunConverter::RunConverter(const ElementConversion &elements)
     : affine_(elements.affine),
       part_(kBufferBytes / std::max({int64_t{4}, int64_t{bytes_of(elements.dst)}, int64_t{bytes_of(elements.src)}})),
-      plain_(without_affine(elements)),
-      to_float_(to_float(elements)),
-      from_float_(from_float(elements)) {}
+      plain_(elements),
+      to_float_({ScalarKind::Float32, elements.src, elements.swap_bytes, false}),
+      from_float_({elements.dst, ScalarKind::Float32, 0, elements.saturates}) {}
 
 void RunConverter::run_affine(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const {
     alignas(kLineBytes) char before[kBufferBytes];

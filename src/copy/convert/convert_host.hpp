@@ -15,7 +15,7 @@ namespace via {
 // Converts runs of adjacent elements whose numbers stay as they are.
 class PlainConverter {
 public:
-    explicit PlainConverter(const ElementConversion &elements);
+    explicit PlainConverter(const ElementConversion &elements);  // whose affine step it leaves out
 
     int64_t dst_bytes() const { return dst_bytes_; }
     int64_t src_bytes() const { return src_bytes_; }
