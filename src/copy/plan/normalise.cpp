@@ -68,10 +68,11 @@ Status check_packing(via_array *dst, via_array *src) {
                 DtypeName(dst->dtype).text);
 }
 
-void fill_in(char *dst, const char *src, int64_t run, Plan *plan) {
-    plan->dst = dst;
-    plan->src = src;
+void fill_in(void *dst, const void *src, int64_t run, int64_t nbytes, Plan *plan) {
+    plan->dst = static_cast<char *>(dst);
+    plan->src = static_cast<const char *>(src);
     plan->run = run;
+    plan->nbytes = nbytes;
     plan->ndim = 0;
     plan->trailing_bits = 0;
     plan->in_bits = false;
@@ -89,9 +90,7 @@ Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan) {
     }
     VIA_TRY(check_packing(dst, src));
     const bool packed = dst->is_packed();
-    fill_in(static_cast<char *>(dst->data), static_cast<const char *>(src->data),
-            packed ? dst->item_bits : dst->item_bytes(), out_plan);
-    out_plan->nbytes = dst->nbytes();
+    fill_in(dst->data, src->data, packed ? dst->item_bits : dst->item_bytes(), dst->nbytes(), out_plan);
     Offsets offsets = collect_axes(dst, src->steps(), packed ? dst->item_bits : 1, out_plan);
     merge_axes(&out_plan->run, out_plan->axes, &out_plan->ndim);
     if (packed && !is_in_bytes(offsets, *out_plan)) [[unlikely]] {
@@ -134,9 +133,8 @@ void normalise_fill(via_array *dst, const char *element, int64_t group_bits, Pla
     static constexpr char kZero = 0;
     const bool packed = dst->is_packed();
     const bool bytewise = element == nullptr && !packed;
-    fill_in(static_cast<char *>(dst->data), element == nullptr ? &kZero : element,
-            packed ? dst->item_bits : dst->item_bytes(), out_plan);
-    out_plan->nbytes = dst->nbytes();
+    fill_in(dst->data, element == nullptr ? &kZero : element, packed ? dst->item_bits : dst->item_bytes(),
+            dst->nbytes(), out_plan);
     Offsets offsets = collect_axes(dst, kNoSteps, packed ? dst->item_bits : 1, out_plan);
     if (bytewise && out_plan->run > 1) {
         // A zero of any size is so many zero bytes.
@@ -155,8 +153,7 @@ void normalise_fill(via_array *dst, const char *element, int64_t group_bits, Pla
 }
 
 void normalise_bytes(void *dst, const void *src, int64_t nbytes, Plan *out_plan) {
-    fill_in(static_cast<char *>(dst), static_cast<const char *>(src), nbytes, out_plan);
-    out_plan->nbytes = nbytes;
+    fill_in(dst, src, nbytes, nbytes, out_plan);
 }
 
 }  // namespace via
