@@ -415,42 +415,57 @@ struct Chunk {
     Chunk next() const { return {storages + count(), left - count()}; }
 };
 
-// Falls back to set_last_write for storages without tracker, and after a write that may be later.
-Status set_some(const Chunk &chunk, Fence *fence) {
-    Fence *before[kAtOnce];
+// Gives storages the fence under one lock. put(storage, &replaced) stores the fence that the storage had, which may be
+// nullptr, or returns false; put_slowly(storage) then follows without the lock. Always inlined: a batch has thousands
+// of storages, each of which takes a few nanoseconds.
+template <class Put, class PutSlowly>
+[[gnu::always_inline]] inline Status put_some(Chunk chunk, Fence *fence, Put put, PutSlowly put_slowly) {
+    Fence *replaced[kAtOnce];
     Storage *rest[kAtOnce];
     int64_t rests = 0;
     const int64_t count = chunk.count();
     fence->retain(count);
     {
         const std::lock_guard lock(access_mutex);
-        fence->note_recorded(UINT64_MAX);  // until all of these have it; a chunk before may have had it numbered
         for (int64_t i = 0; i < count; ++i) {
-            prefetch(chunk.storages + i, chunk.left - i);
             Storage *storage = chunk.storages[i];
-            before[i] = storage->last_write.load(std::memory_order_relaxed);
-            const bool is_tracked = before[i] != nullptr || storage->tracker.load(std::memory_order_acquire) != nullptr;
-            if (is_tracked && is_after_last_write(before[i], *fence)) [[likely]] {
-                storage->last_write.store(fence, std::memory_order_release);
-            } else {
-                before[i] = fence;
+            prefetch(chunk.storages + i, chunk.left - i);
+            if (!put(storage, &replaced[i])) [[unlikely]] {
+                replaced[i] = fence;
                 rest[rests++] = storage;
             }
         }
     }
-    FenceReleaser releaser;
-    std::for_each(before, before + count, [&](Fence *old) { releaser.add(old); });
+    {
+        FenceReleaser releaser;
+        std::for_each(replaced, replaced + count, [&](Fence *old) { releaser.add(old); });
+    }
     Status status = VIA_OK;
     for (int64_t i = 0; i < rests; ++i) {
-        status = first_of(status, set_last_write(rest[i], fence));
+        status = first_of(status, put_slowly(rest[i]));
     }
     return status;
+}
+
+// Falls back to set_last_write for storages without tracker, and after a write that may be later.
+Status set_some(const Chunk &chunk, Fence *fence) {
+    const auto put = [=](Storage *storage, Fence **out_before) {
+        Fence *before = storage->last_write.load(std::memory_order_relaxed);
+        const bool is_tracked = before != nullptr || storage->tracker.load(std::memory_order_acquire) != nullptr;
+        *out_before = before;
+        if (is_tracked && is_after_last_write(before, *fence)) [[likely]] {
+            storage->last_write.store(fence, std::memory_order_release);
+            return true;
+        }
+        return false;
+    };
+    fence->note_recorded(UINT64_MAX);  // until all of these have it; a chunk before may have had it numbered
+    return put_some(chunk, fence, put, [=](Storage *storage) { return set_last_write(storage, fence); });
 }
 
 // Does the same as put_access; returns false also without a tracker. `known` is a fence that this one replaced before:
 // neighbours tend to have the same last access.
 bool put_quickly(Storage *storage, Fence *fence, Fence *known, Fence **out_replaced) {
-    *out_replaced = nullptr;
     if (known != nullptr && storage->last_access == known) [[likely]] {
         *out_replaced = std::exchange(storage->last_access, fence);
         return true;
@@ -460,35 +475,13 @@ bool put_quickly(Storage *storage, Fence *fence, Fence *known, Fence **out_repla
 
 // Falls back to put_access_or_wait for storages without tracker or with a full list.
 Status add_some(const Chunk &chunk, Fence *fence, FenceReleaser *completed) {
-    Fence *replaced[kAtOnce];
-    Storage *rest[kAtOnce];
-    int64_t rests = 0;
-    const int64_t count = chunk.count();
-    fence->retain(count);
-    {
-        const std::lock_guard lock(access_mutex);
-        Fence *known = nullptr;
-        for (int64_t i = 0; i < count; ++i) {
-            Storage *storage = chunk.storages[i];
-            prefetch(chunk.storages + i, chunk.left - i);
-            if (!put_quickly(storage, fence, known, &replaced[i])) {
-                rest[rests++] = storage;
-            }
-            known = replaced[i] != nullptr ? replaced[i] : known;
-        }
-    }
-    {
-        FenceReleaser releaser;
-        std::for_each(replaced, replaced + count, [&](Fence *old) { releaser.add(old); });
-    }
-    Status status = VIA_OK;
-    for (int64_t i = 0; i < rests; ++i) {
-        status = first_of(status, put_access_or_wait(rest[i], fence, completed));
-    }
-    if (rests > 0) {
-        fence->release(rests);
-    }
-    return status;
+    Fence *known = nullptr;
+    const auto put = [&](Storage *storage, Fence **out_replaced) {
+        const bool is_put = put_quickly(storage, fence, known, out_replaced);
+        known = is_put && *out_replaced != nullptr ? *out_replaced : known;
+        return is_put;
+    };
+    return put_some(chunk, fence, put, [&](Storage *storage) { return put_access_or_wait(storage, fence, completed); });
 }
 
 }  // namespace
