@@ -115,11 +115,6 @@ constexpr int64_t kMostGroup = int64_t{1} << 20;
 // Bytes that are read before they are converted: they stay in a core's cache.
 constexpr int64_t kConvertedBytes = int64_t{256} << 10;
 
-via_array *retained(via_array *array) {
-    retain_array(array);
-    return array;
-}
-
 bool continues(const Segment &segment, const ArchiveTensor &tensor) {
     return segment.rows == nullptr && tensor.rows == nullptr && segment.conversion == nullptr &&
            !tensor.is_converted() && segment.file == tensor.file && segment.offset + segment.nbytes == tensor.offset &&

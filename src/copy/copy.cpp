@@ -100,10 +100,7 @@ namespace {
 
 // The work of a task: one copy, with a reference to both arrays.
 struct CopyWork final : TaskWork {
-    CopyWork(via_array *to, via_array *from) : src(from), dst(to) {
-        retain_array(to);
-        retain_array(from);
-    }
+    CopyWork(via_array *to, via_array *from) : src(retained(from)), dst(retained(to)) {}
 
     Status run(via_task *task, Fence **out_fence) override {
         return dst.get()->size == 0 ? VIA_OK : run_in_task(&plan, 0, task, out_fence);

@@ -23,33 +23,25 @@ cuda::Side side_of(via_array *array, via_array *other) {
 }  // namespace
 
 PlannedCopy::PlannedCopy(const char *what, via_array *dst, via_array *src, via_array *dst_index, via_array *src_index)
-    : what_(what), dst_(dst), src_(src), dst_index_(dst_index), src_index_(src_index) {
-    for (via_array *array : {dst, src, dst_index, src_index}) {
-        if (array != nullptr) {
-            retain_array(array);
-        }
-    }
-}
-
-PlannedCopy::~PlannedCopy() {
-    for (via_array *array : {dst_, src_, dst_index_, src_index_}) {
-        if (array != nullptr) {
-            release_array(array);
-        }
-    }
-}
+    : what_(what),
+      dst_(retained(dst)),
+      src_(retained(src)),
+      dst_index_(retained(dst_index)),
+      src_index_(retained(src_index)) {}
 
 Status PlannedCopy::make_transfer(char *dst, const char *src, cuda::Transfer *out_transfer) const {
-    *out_transfer = {dst, src, nbytes_, side_of(dst_, src_), side_of(src_, dst_), dst_, src_};
+    via_array *to = dst_.get();
+    via_array *from = src_.get();
+    *out_transfer = {dst, src, nbytes_, side_of(to, from), side_of(from, to), to, from};
     return cuda::find_sides(out_transfer);
 }
 
 Status PlannedCopy::await_before(via_stream *stream) const {
-    if (stream != nullptr || !are_plain(dst_, src_, dst_index_, src_index_)) {
+    if (stream != nullptr || !are_plain(dst(), src(), dst_index_.get(), src_index_.get())) {
         VIA_TRY(await_stream(stream, what_));
     }
-    VIA_TRY(await_arrays(dst_, src_));
-    return await_arrays(dst_index_, src_index_);
+    VIA_TRY(await_arrays(dst(), src()));
+    return await_arrays(dst_index_.get(), src_index_.get());
 }
 
 Status PlannedCopy::prepare_on(via_stream *stream) {
@@ -73,7 +65,7 @@ Status PlannedCopy::run_now() {
 }
 
 Status PlannedCopy::find_dependency(via_stream *stream, Fence **out_dependency) {
-    return dependency_of_copy(dst_, src_, stream, out_dependency, dst_index_, src_index_);
+    return dependency_of_copy(dst(), src(), stream, out_dependency, dst_index_.get(), src_index_.get());
 }
 
 Status PlannedCopy::run_in_task(int64_t done_before, via_task *task, Fence **out_fence) {
@@ -84,7 +76,9 @@ Status PlannedCopy::run_in_task(int64_t done_before, via_task *task, Fence **out
 }
 
 // Readers of dst wait for the task, and so does the release of any array.
-Status PlannedCopy::note_task(Fence *end) { return set_last_copy(dst_, {src_, dst_index_, src_index_}, end); }
+Status PlannedCopy::note_task(Fence *end) {
+    return set_last_copy(dst(), {src(), dst_index_.get(), src_index_.get()}, end);
+}
 
 bool PlannedCopy::is_immediate() const {
     return !is_empty_ && device_ != nullptr && cuda::items_route(device_->transfer) == cuda::ItemsRoute::Kernel;

@@ -24,8 +24,8 @@ public:
         }
     }
 
-    via_array *dst() const { return dst_; }
-    via_array *src() const { return src_; }
+    via_array *dst() const { return dst_.get(); }
+    via_array *src() const { return src_.get(); }
     int64_t nbytes() const { return nbytes_; }
 
     // Refuses what run_on would refuse, before anything is touched.
@@ -49,7 +49,7 @@ protected:
     // Lists of row numbers are nullptr where there are none. `what` names a copy that the host does, in errors.
     PlannedCopy(const char *what, via_array *dst, via_array *src, via_array *dst_index = nullptr,
                 via_array *src_index = nullptr);
-    virtual ~PlannedCopy();
+    virtual ~PlannedCopy() noexcept(false) = default;  // releases arrays, which may call what the caller gave
 
     // Makes a transfer between addresses in both arrays, and finds where they are. Asks the driver about host memory if
     // the other array is a device's.
@@ -68,10 +68,10 @@ protected:
 
 private:
     const char *const what_;
-    via_array *const dst_;
-    via_array *const src_;
-    via_array *const dst_index_;
-    via_array *const src_index_;
+    const UniqueArray dst_;
+    const UniqueArray src_;
+    const UniqueArray dst_index_;
+    const UniqueArray src_index_;
     ReferenceCount references_;
 };
 

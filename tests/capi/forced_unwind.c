@@ -78,6 +78,33 @@ static void a_thread_may_end_inside_the_deleter_of_a_tensor(void **state) {
     assert_usable();
 }
 
+/* The last to hold the array is the plan of a copy, which the batch holds. */
+static void *release_batch(void *context) {
+    static int32_t to[4];
+    static int32_t from[4];
+    static int32_t numbers[2] = {2, 1};
+    via_array *dst = NULL;
+    ok(via_wrap(to, VIA_INT32, 1, SHAPE(4), NULL, VIA_DEVICE_CPU, 0, 0, release_and_end, context, &dst));
+    via_array *src = wrap_plain(from, VIA_INT32, 1, SHAPE(4), NULL);
+    via_array *src_index = wrap_plain(numbers, VIA_INT32, 1, SHAPE(2), NULL);
+    via_batch *batch = NULL;
+    ok(via_batch_create(&batch));
+    ok(via_batch_add_indexed(batch, dst, NULL, src, src_index, 0, NULL));
+    via_array_release(dst);
+    via_array_release(src);
+    via_array_release(src_index);
+    via_batch_release(batch);
+    return NULL;
+}
+
+static void a_thread_may_end_where_a_batch_releases_a_copy_by_index(void **state) {
+    (void)state;
+    atomic_int released = 0;
+    run_to_its_end(release_batch, &released);
+    assert_int_equal(released, 1);
+    assert_usable();
+}
+
 static int32_t alloc_and_end(int64_t nbytes, int64_t alignment, void *stream, void *context, void **out_address) {
     (void)nbytes;
     (void)alignment;
@@ -159,6 +186,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_thread_may_end_inside_a_release_callback),
         TEST(a_thread_may_end_inside_the_deleter_of_a_tensor),
+        TEST(a_thread_may_end_where_a_batch_releases_a_copy_by_index),
         TEST(a_thread_may_end_inside_an_alloc_callback),
         TEST(a_thread_may_end_inside_a_free_callback),
         TEST(a_thread_may_end_inside_the_deleter_of_an_imported_tensor),

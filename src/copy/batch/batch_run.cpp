@@ -135,13 +135,11 @@ Entries *make_entries(int32_t capacity) {
 }
 
 void Entries::append(via_array *dst, via_array *src, PlannedCopy *copy) {
-    retain_array(dst);
-    retain_array(src);
     if (copy != nullptr) {
         copy->retain();
     }
-    dsts()[count] = dst;
-    srcs()[count] = src;
+    dsts()[count] = retained(dst);
+    srcs()[count] = retained(src);
     planned()[count++] = copy;
 }
 

@@ -91,7 +91,7 @@ public:
 
 private:
     PreparedBatch(Entries *entries, int32_t device_id);
-    ~PreparedBatch() { release_entries(entries_); }
+    ~PreparedBatch() noexcept(false) { release_entries(entries_); }  // as of a planned copy
 
     static void end_later(DeferredCallback *deferred);
     void sort_storages();

@@ -144,6 +144,14 @@ void release_storage(Storage *storage);
 
 inline void retain_array(via_array *array) { array->references.retain(); }
 
+// Adds a reference; ignores nullptr.
+inline via_array *retained(via_array *array) {
+    if (array != nullptr) {
+        retain_array(array);
+    }
+    return array;
+}
+
 inline void release_array(via_array *array) {
     if (array->references.release()) {
         destroy_array(array);
