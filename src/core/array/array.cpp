@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 
 #include "core/array/access_tracker.hpp"
 #include "core/base/checked.hpp"
@@ -242,9 +243,13 @@ Status describe_any(via_array *array, const ArraySpec &spec) {
     return spec.unit == StrideUnit::RowMajor ? describe_row_major(array, item) : describe_strided(array, spec, item);
 }
 
-bool is_dense(via_array *array, const int64_t *steps, int64_t unit, bool first_axis_fastest) {
+// Returns whether each axis continues the one before; axis_at(i) returns the axis that comes as number i.
+template <class AxisAt>
+bool is_dense(via_array *array, const AxisAt &axis_at) {
+    const int64_t *steps = array->steps();
+    int64_t unit = array->step_unit();
     for (int32_t i = 0; i < array->ndim; ++i) {
-        const int32_t axis = first_axis_fastest ? i : array->ndim - 1 - i;
+        const int32_t axis = axis_at(i);
         const int64_t extent = array->shape()[axis];
         if (extent == 1) {
             continue;
@@ -255,6 +260,10 @@ bool is_dense(via_array *array, const int64_t *steps, int64_t unit, bool first_a
         unit *= extent;
     }
     return true;
+}
+
+bool is_dense_row_major(via_array *array) {
+    return is_dense(array, [last = array->ndim - 1](int32_t i) { return last - i; });
 }
 
 // Fills every field that follows from the spec. The array's block has room for spec.ndim dimensions.
@@ -273,8 +282,7 @@ Status describe(via_array *array, const ArraySpec &spec) {
     }
     array->flags = spec.flags & ~VIA_ARRAY_MISALIGNED;
     VIA_TRY(describe_any(array, spec));
-    array->is_row_major =
-        array->size > 0 && !array->is_packed() && is_dense(array, array->byte_strides(), array->item_bytes(), false);
+    array->is_row_major = array->size > 0 && !array->is_packed() && is_dense_row_major(array);
     return VIA_OK;
 }
 
@@ -506,37 +514,21 @@ ByteSpan byte_span(via_array *array) {
 
 bool has_no_elements(int32_t ndim, const int64_t *shape) { return std::find(shape, shape + ndim, 0) != shape + ndim; }
 
-namespace {
-
-// Returns whether the array is dense in some order of the axes: sorted by step, each continues the one before.
-bool is_dense_in_any_order(via_array *array, const int64_t *steps, int64_t unit) {
-    int32_t order[VIA_MAX_NDIM];
-    int32_t ndim = 0;
-    for (int32_t i = 0; i < array->ndim; ++i) {
-        if (array->shape()[i] != 1) {
-            order[ndim++] = i;
-        }
-    }
-    std::sort(order, order + ndim, [&](int32_t a, int32_t b) { return steps[a] < steps[b]; });
-    for (int32_t i = 0; i < ndim; ++i) {
-        if (steps[order[i]] != unit) {
-            return false;
-        }
-        unit *= array->shape()[order[i]];
-    }
-    return true;
-}
-
-}  // namespace
-
 bool is_contiguous(via_array *array, int32_t order) {
     if (array->size == 0) {
         return true;
     }
-    if (order == VIA_ORDER_ANY) {
-        return is_dense_in_any_order(array, array->steps(), array->step_unit());
+    if (order == VIA_ORDER_ROW_MAJOR) {
+        return is_dense_row_major(array);
     }
-    return is_dense(array, array->steps(), array->step_unit(), order == VIA_ORDER_COLUMN_MAJOR);
+    if (order == VIA_ORDER_COLUMN_MAJOR) {
+        return is_dense(array, [](int32_t i) { return i; });
+    }
+    int32_t by_step[VIA_MAX_NDIM];
+    std::iota(by_step, by_step + array->ndim, 0);
+    std::sort(by_step, by_step + array->ndim,
+              [steps = array->steps()](int32_t a, int32_t b) { return steps[a] < steps[b]; });
+    return is_dense(array, [&](int32_t i) { return by_step[i]; });
 }
 
 void *borrowed_context(via_array *array, via_release_fn release) {
