@@ -233,8 +233,9 @@ bool split_axes(const Layout &merged, int64_t unit, Layout *layout) {
     return true;
 }
 
-void row_major_steps(int64_t unit, Layout *layout) {
-    for (int32_t i = layout->ndim - 1; i >= 0; --i) {
+// Sets the steps from axis `first` on to those of adjacent elements.
+void row_major_steps(int32_t first, int64_t unit, Layout *layout) {
+    for (int32_t i = layout->ndim - 1; i >= first; --i) {
         layout->steps[i] = unit;
         unit *= std::max<int64_t>(layout->shape[i], 1);
     }
@@ -251,7 +252,7 @@ Status reshape_view(via_array *array, int32_t ndim, const int64_t *shape, via_ar
         // With an extent of 0 the others may be of any size.
         int64_t size = 0;
         VIA_TRY(check_shape(array->dtype, ndim, layout.shape, array->flags, &size));
-        row_major_steps(array->step_unit(), &layout);
+        row_major_steps(0, array->step_unit(), &layout);
     } else if (!split_axes(collapse(array), array->step_unit(), &layout)) {
         return fail(VIA_ERROR_NEEDS_COPY, "shape crosses axes that are not adjacent in memory; expected a copy");
     }
@@ -409,13 +410,9 @@ Status field_view(via_array *array, int64_t byte_offset, int32_t dtype, int32_t 
                     array->ndim, VIA_MAX_NDIM);
     }
     Layout layout = layout_of(array);
-    Layout inner;
-    inner.ndim = ndim;
-    std::copy_n(shape, ndim, inner.shape);
-    row_major_steps(dtype_bits(dtype) / 8, &inner);
-    std::copy_n(inner.shape, ndim, layout.shape + layout.ndim);
-    std::copy_n(inner.steps, ndim, layout.steps + layout.ndim);
+    std::copy_n(shape, ndim, layout.shape + array->ndim);
     layout.ndim += ndim;
+    row_major_steps(array->ndim, dtype_bits(dtype) / 8, &layout);
     void *data = array->data == nullptr ? nullptr : static_cast<char *>(array->data) + byte_offset;
     return make_view(array, data, dtype, layout, array->flags & ~VIA_ARRAY_SUBBYTE_PADDED, out_view);
 }
