@@ -33,19 +33,13 @@ void parallel_ranges(int64_t first, int64_t last, int64_t each, int32_t threads,
         }
         return;
     }
-    struct Ranges {
-        const Work &work;
-        int64_t first;
-        int64_t last;
-        int64_t each;
-    } ranges{work, first, last, each};
+    auto range = [=, &work](int64_t index) {
+        const int64_t from = first + index * each;
+        work(from, std::min(from + each, last));
+    };
     parallel_for((last - first - 1) / each + 1, threads,
-                 [](void *context, int64_t index) {
-                     const auto &all = *static_cast<const Ranges *>(context);
-                     const int64_t from = all.first + index * all.each;
-                     all.work(from, std::min(from + all.each, all.last));
-                 },
-                 &ranges, length);
+                 [](void *context, int64_t index) { (*static_cast<decltype(range) *>(context))(index); }, &range,
+                 length);
 }
 
 // Returns the number of threads that so many bytes are worth.
