@@ -95,65 +95,30 @@ Status find_count(const IndexedArguments &arguments, int64_t *out_count) {
 // Numbers that a thread takes at a time: it checks one in 1 ns.
 constexpr int64_t kShare = int64_t{32} << 10;
 
-// Reads numbers of rows into memory of its own, on several threads if they are many.
-class NumberReader {
-public:
-    NumberReader(const IndexList &list, int64_t count, int64_t extent, const IndexList &block)
-        : list_(list), count_(count), extent_(extent), block_(block) {}
-
-    void run() {
-        parallel_ranges(0, count_, kShare, threads_worth(count_ * int64_t{sizeof(int64_t)}),
-                        [this](int64_t first, int64_t last) { read(first, last); });
-        for (int64_t first = kShare; first < count_; first += kShare) {
-            if (block_[first] <= block_[first - 1]) {
-                descends_ = true;
-            }
-        }
-    }
-
-    bool has_bad() const { return bad_; }        // some number is out of range
-    bool descends() const { return descends_; }  // some number is not greater than the one before
-
-private:
-    void read(int64_t first, int64_t last) {
-        const bool is_narrow = block_.bytes == 4;
-        if (list_.bytes == 4) {
-            is_narrow ? read_all<int32_t, int32_t>(first, last) : read_all<int32_t, int64_t>(first, last);
-        } else {
-            is_narrow ? read_all<int64_t, int32_t>(first, last) : read_all<int64_t, int64_t>(first, last);
-        }
-    }
-
-    // Reads each number once: its owner may change it meanwhile. Decides after the last, which is fastest.
-    template <class From, class To>
-    void read_all(int64_t first, int64_t last) {
-        const char *at = static_cast<const char *>(list_.at) + first * list_.step;
-        To *to = static_cast<To *>(const_cast<void *>(block_.at));
-        bool bad = false;
-        bool descends = false;
-        int64_t before = -1;
-        for (int64_t k = first; k < last; ++k, at += list_.step) {
-            const int64_t row = *reinterpret_cast<const volatile From *>(at);
-            bad |= static_cast<uint64_t>(row) >= static_cast<uint64_t>(extent_);
-            descends |= row <= before;
-            to[k] = static_cast<To>(row);
-            before = row;
-        }
-        if (bad) {
-            bad_ = true;
-        }
-        if (descends) {
-            descends_ = true;
-        }
-    }
-
-    const IndexList list_;
-    const int64_t count_;
-    const int64_t extent_;
-    const IndexList block_;
-    std::atomic<bool> bad_{false};
-    std::atomic<bool> descends_{false};
+// What is wrong with some numbers.
+struct Faults {
+    bool out_of_range = false;
+    bool descends = false;  // some number is not greater than the one before
 };
+
+// Copies numbers first to last - 1. Reads each number once: its owner may change it meanwhile. Decides after the last,
+// which is fastest.
+template <class From, class To>
+Faults read_range(const IndexList &list, int64_t extent, int64_t first, int64_t last, void *block) {
+    const char *at = static_cast<const char *>(list.at) + first * list.step;
+    const int64_t step = list.step;
+    To *to = static_cast<To *>(block);
+    Faults found;
+    int64_t before = -1;
+    for (int64_t k = first; k < last; ++k, at += step) {
+        const int64_t row = *reinterpret_cast<const volatile From *>(at);
+        found.out_of_range |= static_cast<uint64_t>(row) >= static_cast<uint64_t>(extent);
+        found.descends |= row <= before;
+        to[k] = static_cast<To>(row);
+        before = row;
+    }
+    return found;
+}
 
 Status out_of_range(const char *name, const IndexList &list, int64_t count, int64_t extent) {
     for (int64_t k = 0; k < count; ++k) {
@@ -256,19 +221,38 @@ Status check_indexed(IndexedArguments *arguments, int64_t *out_count) {
     return find_count(*arguments, out_count);
 }
 
+// On several threads if the numbers are many.
 Status read_numbers(const char *name, const IndexList &list, int64_t count, int64_t extent, IndexNumbers *out) {
-    const int32_t bytes = extent <= INT32_MAX ? 4 : 8;
+    const bool is_narrow = extent <= INT32_MAX;
+    const int32_t bytes = is_narrow ? 4 : 8;
     out->block.reset(new (std::nothrow) char[static_cast<size_t>(count * bytes)]);
     if (out->block == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld numbers of rows", as_printed(count));
     }
     out->list = {out->block.get(), bytes, bytes};
-    NumberReader reader(list, count, extent, out->list);
-    reader.run();
-    if (reader.has_bad()) {
+    const auto read = list.bytes == 4 ? (is_narrow ? read_range<int32_t, int32_t> : read_range<int32_t, int64_t>)
+                                      : (is_narrow ? read_range<int64_t, int32_t> : read_range<int64_t, int64_t>);
+    std::atomic<bool> has_bad{false};
+    std::atomic<bool> descends{false};
+    parallel_ranges(0, count, kShare, threads_worth(count * int64_t{sizeof(int64_t)}),
+                    [&](int64_t first, int64_t last) {
+                        const Faults found = read(list, extent, first, last, out->block.get());
+                        if (found.out_of_range) {
+                            has_bad = true;
+                        }
+                        if (found.descends) {
+                            descends = true;
+                        }
+                    });
+    for (int64_t first = kShare; first < count; first += kShare) {
+        if (out->list[first] <= out->list[first - 1]) {
+            descends = true;
+        }
+    }
+    if (has_bad) {
         return out_of_range(name, list, count, extent);
     }
-    return out->different && reader.descends() ? check_different(out->list, count, extent) : VIA_OK;
+    return out->different && descends ? check_different(out->list, count, extent) : VIA_OK;
 }
 
 Status check_memory(const IndexedArguments &arguments, const Plan &row, const IndexedRows &rows, bool *out_same_rows) {
