@@ -34,14 +34,14 @@ inline bool hexadecimal_prefix(std::string_view text, size_t digits, uint32_t *o
 class TextScanner {
 public:
     // Failures have this status, and name the text: `what`.
-    TextScanner(std::string_view text, const char *what, Status status) : text_(text), what_(what), status_(status) {}
+    TextScanner(std::string_view text, const char *what, Status status) : text_(text), what_(what), refusal_(status) {}
 
     // Fails at the remaining text, and shows its start.
     VIA_NODISCARD Status refuse(const char *expected) const {
         constexpr size_t kShown = 24;
         const std::string_view shown = text_.substr(at_, kShown);
-        return shown.empty() ? fail(status_, "%s ends at byte %zu; expected %s", what_, at_, expected)
-                             : fail(status_, "%s is `%.*s` at byte %zu; expected %s", what_,
+        return shown.empty() ? fail(refusal_, "%s ends at byte %zu; expected %s", what_, at_, expected)
+                             : fail(refusal_, "%s is `%.*s` at byte %zu; expected %s", what_,
                                     static_cast<int>(shown.size()), shown.data(), at_, expected);
     }
 
@@ -73,7 +73,7 @@ protected:
 
 private:
     const char *const what_;
-    const Status status_;
+    const Status refusal_;
 };
 
 }  // namespace via
