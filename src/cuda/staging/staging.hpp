@@ -18,10 +18,9 @@
 //   caches, scatter or file I/O; on the device it is a copy engine and a kernel.
 // - staging_pipeline.hpp is one copy under way. A worker claims the next piece under a mutex until none is left. The
 //   worker that finishes the last piece of a chunk hands the slot to the copy engine, or returns it. Helpers leave the
-//   last chunks to the caller, and enter the context only where they call the driver: a thread that has just woken calls
-//   it slowly, and keeps others waiting for its lock.
-//   Towards the host the caller queues the first chunks before it wakes helpers. Later the worker that opens a chunk
-//   queues those ahead, while the others copy what has landed.
+//   last chunks to the caller, and enter the context only where they call the driver: a thread that has just woken
+//   calls it slowly, and keeps others waiting for its lock. Towards the host the caller queues the first chunks before
+//   it wakes helpers. Later the worker that opens a chunk queues those ahead, while the others copy what has landed.
 // - ring.hpp owns the slots. Copies of several threads share them one slot at a time, in the order they asked. A copy
 //   holds no slot that it needs another one to release, so copies never deadlock.
 //
