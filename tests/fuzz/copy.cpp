@@ -224,7 +224,7 @@ via_status copy_by_plan(via_array *dst, via_array *src, CopyRoute way) {
     if (plan.trailing_bits != 0 || plan.in_bits) {
         return via_copy(dst, src);
     }
-    via::choose_tiles_single(&plan, way == CopyRoute::Streamed);
+    via::choose_tiles(&plan, 1, way == CopyRoute::Streamed);
     via::run_plan(plan);
     return VIA_OK;
 }
