@@ -147,6 +147,8 @@ void release_entries(Entries *entries) {
     if (!entries->references.release()) {
         return;
     }
+    // Frees the block if the thread ends in a release, too.
+    const std::unique_ptr<Entries, decltype(&std::free)> block(entries, std::free);
     for (int32_t i = 0; i < entries->count; ++i) {
         release_array(entries->dsts()[i]);
         release_array(entries->srcs()[i]);
@@ -154,7 +156,6 @@ void release_entries(Entries *entries) {
             copy->release();
         }
     }
-    std::free(entries);
 }
 
 namespace {
