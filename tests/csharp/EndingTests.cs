@@ -10,11 +10,18 @@ namespace Viaduct.Tests
     [TestFixture]
     public class EndingTests
     {
+        // Mono 6.8 itself aborts about one in a thousand programs that end while a thread calls C, of whatever library.
+        private const string MonoAborts = "Cannot transition thread";
+
         private static string Run(string what, string how)
         {
-            string output;
+            string output = "";
+            int code = -1;
             string[] arguments = { what, how };
-            int code = Support.RunProgram(Support.TestProgram("Ending"), arguments, Support.Library, out output);
+            for (int turn = 0; turn < 3 && (turn == 0 || output.Contains(MonoAborts)); ++turn)
+            {
+                code = Support.RunProgram(Support.TestProgram("Ending"), arguments, Support.Library, out output);
+            }
             Assert.That(code, Is.EqualTo(0), output);
             return output;
         }
