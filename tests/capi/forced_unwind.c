@@ -43,6 +43,14 @@ static void release_and_end(void *context) {
     end_thread();
 }
 
+/* `body` releases, once, what release_and_end has for its context. */
+static void assert_ends_in_its_release(void *(*body)(void *)) {
+    atomic_int released = 0;
+    run_to_its_end(body, &released);
+    assert_int_equal(released, 1);
+    assert_usable();
+}
+
 static void *release_array(void *context) {
     static char byte;
     via_array *array = NULL;
@@ -53,10 +61,7 @@ static void *release_array(void *context) {
 
 static void a_thread_may_end_inside_a_release_callback(void **state) {
     (void)state;
-    atomic_int released = 0;
-    run_to_its_end(release_array, &released);
-    assert_int_equal(released, 1);
-    assert_usable();
+    assert_ends_in_its_release(release_array);
 }
 
 static void *delete_tensor(void *context) {
@@ -72,10 +77,7 @@ static void *delete_tensor(void *context) {
 
 static void a_thread_may_end_inside_the_deleter_of_a_tensor(void **state) {
     (void)state;
-    atomic_int released = 0;
-    run_to_its_end(delete_tensor, &released);
-    assert_int_equal(released, 1);
-    assert_usable();
+    assert_ends_in_its_release(delete_tensor);
 }
 
 /* The last to hold the array is the plan of a copy, which the batch holds. */
@@ -99,10 +101,7 @@ static void *release_batch(void *context) {
 
 static void a_thread_may_end_where_a_batch_releases_a_copy_by_index(void **state) {
     (void)state;
-    atomic_int released = 0;
-    run_to_its_end(release_batch, &released);
-    assert_int_equal(released, 1);
-    assert_usable();
+    assert_ends_in_its_release(release_batch);
 }
 
 static int32_t alloc_and_end(int64_t nbytes, int64_t alignment, void *stream, void *context, void **out_address) {
