@@ -188,8 +188,8 @@ private:
         const int number = ++count_ - kBeforeWorkers;
         if (number == 1) {
             std::this_thread::sleep_for(kUntilOthersSleep);
+            asked_ = false;  // of this chunk nobody can have asked yet
         } else if (number == 2) {
-            asked_ = false;
             for (int i = 0; i < kPauses && !asked_; ++i) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
             }
