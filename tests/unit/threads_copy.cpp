@@ -1,11 +1,17 @@
 // Copies by many threads at once, after fork, and where no thread can be had. Run under ThreadSanitizer too.
 #include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "../limits.h"
 #include "children.hpp"
@@ -103,6 +109,59 @@ void a_helper_comes_back_to_a_long_job(void **) {
         &halves);
     assert_int_equal(halves.of_caller + halves.of_helper, 100);
     assert_true(halves.of_helper >= 20 && halves.of_helper <= 80);
+}
+
+// Takes the indices for about so long.
+void spin_a_while(void *, int64_t) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+}
+
+std::vector<pid_t> helper_threads() {
+    std::vector<pid_t> found;
+    for (const auto &entry : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string name;
+        std::getline(std::ifstream(entry.path() / "comm"), name);
+        if (name == "viaduct-copy") {
+            found.push_back(std::stoi(entry.path().filename()));
+        }
+    }
+    return found;
+}
+
+// Whether helpers that may only run where the caller does may run elsewhere after a job. Those that were idle for long
+// may have ended.
+bool leave_the_callers_cpu(const std::vector<pid_t> &helpers) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+    for (const pid_t helper : helpers) {
+        (void)sched_setaffinity(helper, sizeof one, &one);
+    }
+    via::parallel_for(40, 2, spin_a_while, nullptr);
+    bool left = false;
+    for (const pid_t helper : helpers) {
+        cpu_set_t now;
+        left = left || (sched_getaffinity(helper, sizeof now, &now) == 0 && CPU_EQUAL(&now, &one) == 0);
+    }
+    return left;
+}
+
+// The caller may be moved before a job begins: the helpers are elsewhere then, and stay.
+void helpers_leave_the_cpu_of_their_caller(void **) {
+    cpu_set_t cpus;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) != 0 || CPU_COUNT(&cpus) < 2) {
+        skip();
+    }
+    via::parallel_for(40, 2, spin_a_while, nullptr);
+    const std::vector<pid_t> helpers = helper_threads();
+    assert_false(helpers.empty());
+    bool left = false;
+    for (int32_t i = 0; i < 20 && !left; ++i) {
+        left = leave_the_callers_cpu(helpers);
+    }
+    assert_true(left);
 }
 
 void more_threads_than_parts_do_all_once(void **) {
@@ -312,6 +371,7 @@ int main() {
         cmocka_unit_test(every_piece_of_work_is_done_once),
         cmocka_unit_test(each_thread_begins_with_its_own_part),
         cmocka_unit_test(a_helper_comes_back_to_a_long_job),
+        cmocka_unit_test(helpers_leave_the_cpu_of_their_caller),
         cmocka_unit_test(short_jobs_from_many_callers_are_done_once),
         cmocka_unit_test(two_jobs_at_once_have_helpers_each),
         cmocka_unit_test(a_thread_with_a_small_stack_copies),

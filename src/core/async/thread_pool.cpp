@@ -13,6 +13,7 @@
 #include <bit>
 #include <chrono>
 
+#include "core/async/job.hpp"
 #include "core/base/library_thread.hpp"
 #include "core/base/lock.hpp"
 #include "core/base/no_cancellation.hpp"
@@ -45,74 +46,32 @@ private:
     Clock::time_point end_;
 };
 
-// The parts that the indices of a job are cut into, each with a thread that begins there.
-constexpr int32_t kMostParts = 16;
-
-// Adjacent indices, from which threads take one after another. On a line of its own: one thread takes most of them.
-struct alignas(64) Part {
-    std::atomic<int64_t> next{0};
-    int64_t end = 0;
-
-    bool has_work() const { return next.load(std::memory_order_relaxed) < end; }
+// Represents a helper, on its own stack.
+struct Helper {
+    const pthread_t thread = pthread_self();
+    int32_t number = 0;
+    int32_t kept_off = -1;  // a CPU
+    bool is_asleep = false;
+    Helper *following = nullptr;
 };
 
-// Represents a call of parallel_for, on its caller's stack. Helpers use it only between join and leave, and the caller
-// waits for those that have joined. A thread begins with its own part, the same in each job of as many parts: what it
-// touched before is in its caches, or in its node's memory. Then it goes on with the parts of the others.
-struct Job {
-    Job(int64_t count, int32_t threads, void (*call)(void *, int64_t), void *argument)
-        : work(call),
-          context(argument),
-          places(static_cast<int32_t>(std::min<int64_t>(threads, count)) - 1),
-          num_parts(std::clamp(places + 1, 1, kMostParts)) {
-        for (int32_t i = 0; i < num_parts; ++i) {
-            parts[i].next.store(count * i / num_parts, std::memory_order_relaxed);
-            parts[i].end = count * (i + 1) / num_parts;
-        }
+template <class Node>
+void unlink(Node **list, const Node *node) {
+    while (*list != node) {
+        list = &(*list)->following;
     }
-
-    // Calls the work for what is left, beginning with the thread's own part, until a helper's turn is over. Returns
-    // whether there was any. Callers are number 0, and have no turn.
-    bool run(int32_t number, const Turn *turn) {
-        const int32_t own = number == 0 ? 0 : 1 + (number - 1) % (num_parts - 1);
-        bool any = false;
-        for (int32_t i = 0; i < num_parts; ++i) {
-            Part &part = parts[(own + i) % num_parts];
-            while (part.has_work()) {
-                if (any && turn != nullptr && turn->is_over()) {
-                    return true;
-                }
-                const int64_t index = part.next.fetch_add(1, std::memory_order_relaxed);
-                if (index < part.end) {
-                    work(context, index);
-                    any = true;
-                }
-            }
-        }
-        return any;
-    }
-
-    bool has_work() const {
-        return places > 0 && std::any_of(parts, parts + num_parts, [](const Part &part) { return part.has_work(); });
-    }
-
-    void (*work)(void *context, int64_t index);
-    void *context;
-    int32_t places;  // for helpers that may still join
-    int32_t num_parts;
-    std::atomic<int32_t> helpers{0};
-    std::atomic<bool> was_helped{false};
-    Job *following = nullptr;
-    Part parts[kMostParts];
-};
+    *list = node->following;
+}
 
 // Statically initialised and never destroyed: helpers use it until the process ends.
 struct Pool {
     pthread_cond_t left = PTHREAD_COND_INITIALIZER;
     Job *jobs = nullptr;
+    Helper *running = nullptr;  // those that have begun
     int32_t helpers = 0;
     int32_t asleep = 0;
     uint64_t numbers = 0;  // a bit for each that a helper has; those beyond share the last
+    Clock::time_point next_move{};
     // Counts posts: a helper that has just finished polls for the next job without the mutex. Helpers sleep on this
     // futex rather than on a condition: one call wakes as many as are needed, and none of them queues for the mutex.
     // std::atomic::wait has no timeout, and idle helpers must end.
@@ -125,6 +84,7 @@ constinit Pool pool;
 void forget_helpers() {
     pool.left = PTHREAD_COND_INITIALIZER;
     pool.jobs = nullptr;
+    pool.running = nullptr;
     pool.helpers = 0;
     pool.asleep = 0;
     pool.numbers = 0;
@@ -153,13 +113,38 @@ void wake_helpers(int32_t count) {
     (void)syscall(SYS_futex, &pool.posts, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
+// Stores where a thread may run, one CPU aside. Returns whether there is such a CPU.
+bool find_other_cpus(pthread_t thread, int32_t cpu, cpu_set_t *out_cpus) {
+    if (cpu < 0 || cpu >= CPU_SETSIZE || pthread_getaffinity_np(thread, sizeof *out_cpus, out_cpus) != 0) {
+        return false;
+    }
+    CPU_CLR(static_cast<unsigned>(cpu), out_cpus);
+    return CPU_COUNT(out_cpus) > 0;
+}
+
+// Lets a helper run on the others only. Call with the mutex held, or as the helper.
+void keep_off(Helper *helper, int32_t cpu, const cpu_set_t &others) {
+    if (pthread_setaffinity_np(helper->thread, sizeof others, &others) == 0) {
+        helper->kept_off = cpu;
+    }
+}
+
+// Leaves the CPU of a job's caller, which waits for it otherwise.
+void leave_caller(Helper *helper, const Job &job) {
+    cpu_set_t others;
+    if (helper->kept_off != job.cpu && sched_getcpu() == job.cpu && find_other_cpus(job.caller, job.cpu, &others)) {
+        keep_off(helper, job.cpu, others);
+    }
+}
+
 // Joins a job that has work, if there is one, and stores the number of posts seen.
-Job *try_join(uint32_t *out_posts) {
+Job *try_join(Helper *helper, uint32_t *out_posts) {
     const std::lock_guard lock(mutex);
     *out_posts = pool.posts.load(std::memory_order_relaxed);
     Job *job = find_job();
     if (job == nullptr) {
         pool.asleep++;
+        helper->is_asleep = true;
         return nullptr;
     }
     job->places--;
@@ -168,9 +153,10 @@ Job *try_join(uint32_t *out_posts) {
 }
 
 // Returns false if the thread is to end. It does not count any more then.
-bool wake_up(bool posted) {
+bool wake_up(Helper *helper, bool posted) {
     const std::lock_guard lock(mutex);
     pool.asleep--;
+    helper->is_asleep = false;
     if (posted || find_job() != nullptr) {
         return true;
     }
@@ -179,14 +165,14 @@ bool wake_up(bool posted) {
 }
 
 // Sleeps until there is work, and joins it; nullptr if the thread is to end.
-Job *join_job(uint32_t *out_posts, Turn *turn) {
-    Job *job = try_join(out_posts);
+Job *join_job(Helper *helper, uint32_t *out_posts, Turn *turn) {
+    Job *job = try_join(helper, out_posts);
     while (job == nullptr) {
-        if (!wake_up(sleep_until_posted(*out_posts))) {
+        if (!wake_up(helper, sleep_until_posted(*out_posts))) {
             return nullptr;
         }
         turn->begin();
-        job = try_join(out_posts);
+        job = try_join(helper, out_posts);
     }
     return job;
 }
@@ -203,25 +189,29 @@ bool leave_job(Job *job) {
     return has_work;
 }
 
-// Returns the lowest number that no other helper has, from 1 on.
-int32_t take_number() {
+// Gives the helper the lowest number that no other has, from 1 on.
+void enlist(Helper *helper) {
     const std::lock_guard lock(mutex);
-    const int32_t number = std::min(std::countr_one(pool.numbers), 63);
+    helper->number = 1 + std::min(std::countr_one(pool.numbers), 63);
     pool.numbers |= pool.numbers + 1;
-    return number + 1;
+    helper->following = pool.running;
+    pool.running = helper;
 }
 
-void give_back_number(int32_t number) {
+void delist(Helper *helper) {
     const std::lock_guard lock(mutex);
-    pool.numbers &= ~(uint64_t{1} << (number - 1));
+    pool.numbers &= ~(uint64_t{1} << (helper->number - 1));
+    unlink(&pool.running, helper);
 }
 
 void help() {
-    const int32_t number = take_number();
+    Helper self;
+    enlist(&self);
     uint32_t seen = 0;
     Turn turn;
-    while (Job *job = join_job(&seen, &turn)) {
-        if (job->run(number, &turn)) {
+    while (Job *job = join_job(&self, &seen, &turn)) {
+        leave_caller(&self, *job);
+        if (job->run(self.number, [&] { return turn.is_over(); })) {
             job->was_helped.store(true, std::memory_order_relaxed);
         }
         const bool has_work = leave_job(job);
@@ -230,7 +220,7 @@ void help() {
             (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; }, kSpins);
         }
     }
-    give_back_number(number);
+    delist(&self);
 }
 
 // Call with the mutex held.
@@ -271,12 +261,52 @@ void post(Job *job) {
 
 void withdraw(Job *job) {
     const std::lock_guard lock(mutex);
-    Job **link = &pool.jobs;
-    while (*link != job) {
-        link = &(*link)->following;
-    }
-    *link = job->following;
+    unlink(&pool.jobs, job);
 }
+
+// Moves helpers that do not come. A kernel may put them on the CPU of their caller, where they wait until its work has
+// ended: some kernels pack threads on few CPUs, and do so where others' threads poll on the rest.
+class LateHelpers {
+public:
+    explicit LateHelpers(const Job *job) : job_(job), look_at_(Clock::now() + kLate) {}
+
+    void look() {
+        if (look_at_ == kNever || Clock::now() < look_at_) {
+            return;
+        }
+        look_at_ = kNever;
+        if (job_->helpers.load(std::memory_order_relaxed) == 0 && !job_->was_helped.load(std::memory_order_relaxed)) {
+            move_sleepers();
+        }
+    }
+
+private:
+    static constexpr std::chrono::microseconds kLate{15};
+    static constexpr std::chrono::milliseconds kBetweenMoves{1};  // callers on several CPUs contend for them
+    static constexpr Clock::time_point kNever = Clock::time_point::max();
+
+    void move_sleepers() const {
+        const std::lock_guard lock(mutex);
+        const Clock::time_point now = Clock::now();
+        if (now < pool.next_move) {
+            return;
+        }
+        pool.next_move = now + kBetweenMoves;
+        const int32_t cpu = sched_getcpu();
+        cpu_set_t others;
+        if (!find_other_cpus(job_->caller, cpu, &others)) {
+            return;
+        }
+        for (Helper *helper = pool.running; helper != nullptr; helper = helper->following) {
+            if (helper->is_asleep && helper->kept_off != cpu) {
+                keep_off(helper, cpu, others);
+            }
+        }
+    }
+
+    const Job *job_;
+    Clock::time_point look_at_;
+};
 
 void wait_for_helpers(Job *job) {
     const auto is_alone = [&] { return job->helpers.load(std::memory_order_acquire) == 0; };
@@ -308,41 +338,18 @@ struct Backoff {
 constinit Backoff backoff;
 
 // Counts a thread's brief work that follows other such work within the time that helpers poll for it. To wake one pays
-// then, though each alone is done sooner than a helper wakes. Not where the processors are short: a helper takes the
-// caller's, and the time that the caller then has not run is no time that it has waited.
+// then, though each alone is done sooner than a helper wakes.
 struct Succession {
-    static constexpr Clock::rep kPause = 10'000;  // nanoseconds, as all times here
-    static constexpr Clock::rep kInterrupted = 200'000;
-    static constexpr Clock::rep kRest = 250'000'000;
+    static constexpr Clock::rep kPause = 10'000;  // nanoseconds
     static constexpr int64_t kFew = 4;
-    static constexpr int64_t kBetweenSamples = 16;
 
     Clock::rep last_end = 0;
-    Clock::rep rests_until = 0;
-    Clock::rep not_run_before = 0;
     int64_t length = 0;
-    bool is_on = false;
 
     static Clock::rep now() { return Clock::now().time_since_epoch().count(); }
 
-    void begin() {
-        const Clock::rep start = now();
-        length = start - last_end < kPause ? length + 1 : 0;
-        if (length % kBetweenSamples == kFew) {
-            sample(start);
-        }
-        is_on = length >= kFew && start >= rests_until;
-    }
-
-    void sample(Clock::rep time) {
-        timespec run{};
-        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &run);
-        const Clock::rep not_run = time - run.tv_sec * 1'000'000'000 - run.tv_nsec;
-        if (length > kFew && not_run - not_run_before > kInterrupted) {
-            rests_until = time + kRest;
-        }
-        not_run_before = not_run;
-    }
+    void begin() { length = now() - last_end < kPause ? length + 1 : 0; }
+    bool is_on() const { return length >= kFew; }
 };
 
 // Initial-exec for the same reason as current_thread_state.
@@ -354,7 +361,11 @@ Clock::duration run_with_helpers(Job *job) {
     constexpr std::chrono::microseconds kWaking{6};
     constexpr std::chrono::microseconds kUsualWait{20};
     post(job);
-    job->run(0, nullptr);
+    LateHelpers late(job);
+    job->run(0, [&] {
+        late.look();
+        return false;
+    });
     const Clock::time_point end = Clock::now();
     withdraw(job);
     wait_for_helpers(job);
@@ -362,7 +373,7 @@ Clock::duration run_with_helpers(Job *job) {
     if (job->was_helped.load(std::memory_order_relaxed)) {
         return waited - kUsualWait;
     }
-    return succession.is_on ? waited : waited + kWaking;
+    return succession.is_on() ? waited : waited + kWaking;
 }
 
 }  // namespace
@@ -371,7 +382,7 @@ void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, in
                   Length length) {
     Job job(count, threads, work, context);
     if (job.places <= 0 || (length == Length::Brief && backoff.holds())) {
-        job.run(0, nullptr);
+        job.run(0, [] { return false; });
         return;
     }
     const Clock::duration lost = run_with_helpers(&job);
@@ -382,7 +393,7 @@ void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, in
 
 BriefWork::BriefWork() { succession.begin(); }
 BriefWork::~BriefWork() { succession.last_end = Succession::now(); }
-bool BriefWork::is_in_succession() const { return succession.is_on; }
+bool BriefWork::is_in_succession() const { return succession.is_on(); }
 
 bool helpers_are_awake() {
     const std::lock_guard lock(mutex);
