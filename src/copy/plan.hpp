@@ -32,6 +32,7 @@ struct Plan {
 
     // Set by choose_tiles.
     int32_t threads;              // that may work on it
+    bool parts_dst;               // each takes whole steps of the outermost loop, along which dst moves far
     bool streaming;               // with stores that bypass the cache
     bool by_rows;                 // a tile is put together in a scratch, as rows that are then written one by one
     bool squeezes;                // its elements are first brought together, without the gaps of src

@@ -270,6 +270,24 @@ void copies_are_cut_into_several_tiles_for_each_thread(void **) {
     assert_int_equal(via::set_num_threads(0), VIA_OK);
 }
 
+// Rows that lie far apart in dst, and are long enough in src; the last has them on its second axis alone.
+void threads_write_rows_of_their_own(void **) {
+    assert_int_equal(via::set_num_threads(2), VIA_OK);
+    const via::Plan plans[] = {plan_of({214, 309}, {309, 1}, {1, 214}),
+                               plan_of({104, 220}, {220, 1}, {1, 104}, VIA_COMPLEX128),
+                               plan_of({9, 16, 1015}, {16240, 1015, 1}, {1, 9, 144}, VIA_INT16)};
+    for (const via::Plan &plan : plans) {
+        assert_true(plan.parts_dst);
+        const via::TileLoop &outermost = plan.loops[plan.loop_ndim - 1];
+        assert_true(outermost.axis.extent >= 2);
+        assert_true(outermost.axis.dst_step >= 4096);
+        const int64_t extent = plan.axes[outermost.of].extent;
+        const int64_t block = plan.block[outermost.of];
+        assert_true((outermost.axis.extent + 1) / 2 * 2 * block <= extent + extent / 4);
+    }
+    assert_int_equal(via::set_num_threads(0), VIA_OK);
+}
+
 void axes_of_extreme_steps_do_not_overflow(void **) {
     const via::Plan plan = plan_of({2, 1, 2}, {2, INT64_MAX, 1}, {0, INT64_MIN, 0});
     assert_int_equal(plan.ndim, 1);
@@ -364,6 +382,7 @@ int main() {
         cmocka_unit_test(a_broadcast_repeats_elements_or_rows),
         cmocka_unit_test(small_copies_wake_no_thread_and_large_ones_do),
         cmocka_unit_test(copies_are_cut_into_several_tiles_for_each_thread),
+        cmocka_unit_test(threads_write_rows_of_their_own),
         cmocka_unit_test(axes_of_extreme_steps_do_not_overflow),
         cmocka_unit_test(a_plan_reads_as_text),
         cmocka_unit_test(a_plan_is_cut_to_the_room_there_is),

@@ -132,11 +132,11 @@ bool writes_lines(const Plan &plan, const Sides &sides) {
            plan.axes[0].extent * plan.run >= kLeastRowBytes && outer.extent * plan.run >= kLeastColumnBytes;
 }
 
-bool wants_rows(const Plan &plan, const Sides &sides, bool streaming) {
-    if (!sides.fills_rows || plan.run >= kLeastStreamedRun || (!streaming && writes_lines(plan, sides))) {
+bool wants_rows(const Plan &plan, const Sides &sides) {
+    if (!sides.fills_rows || plan.run >= kLeastStreamedRun || (!plan.streaming && writes_lines(plan, sides))) {
         return false;
     }
-    if (streaming) {
+    if (plan.streaming) {
         const bool in_one_order = plan.run < kRowBytes && goes_in_one_order(plan.axes, plan.ndim);
         return !moves_channels(plan, sides) && !in_one_order;
     }
@@ -272,6 +272,72 @@ void split_for_threads(const TileProblem &problem, int32_t threads, Tile *tile) 
     tile->elements *= tile->extent[best];
 }
 
+// Returns how many times its share of an axis one thread has if each takes as many parts.
+double load_of(int64_t extent, int64_t part, int32_t threads) {
+    const int64_t rounds = ((extent - 1) / part + threads) / threads;
+    return static_cast<double>(rounds * part * threads) / static_cast<double>(extent);
+}
+
+// Whether threads that share the tiles along an axis write far apart.
+bool goes_far(const Plan &plan, const Tile &tile) {
+    constexpr int64_t kApart = int64_t{16} << 10;
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        const Axis &axis = plan.axes[i];
+        const int64_t tiles = (axis.extent - 1) / tile.extent[i] + 1;
+        if (tiles >= plan.threads && axis.extent * axis.dst_step >= kApart * plan.threads) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Returns what to cut an axis to so that each thread has about `each` parts, more if a tile has less of it.
+int64_t part_for_each(const Plan &plan, const Axis &axis, int64_t most, int64_t each) {
+    const bool fills_lines = nearest(axis) == plan.run && is_simd_element(plan.run);
+    const int64_t whole = fills_lines ? kLineBytes / plan.run : 1;
+    const int64_t parts = round_up((axis.extent - 1) / most + 1, plan.threads * each);
+    return std::min(round_up((axis.extent - 1) / parts + 1, whole), most);
+}
+
+// A way to cut an axis for the threads.
+struct Cut {
+    int32_t axis = -1;
+    int64_t part = 0;
+    double load = 1.2;  // more is not worth rows of a thread's own
+};
+
+// Finds the axis that is farthest out in dst of those that can be cut evenly into parts of `shortest` bytes of src.
+Cut find_cut(const Plan &plan, const Tile &tile, int64_t shortest) {
+    constexpr double kEven = 1.05;
+    constexpr int64_t kFar = 4096;
+    Cut best;
+    for (int32_t i = plan.ndim - 1; i >= 0 && best.axis < 0; --i) {
+        const Axis &axis = plan.axes[i];
+        for (int64_t each = kTilesPerThread; each > 0 && best.load > kEven; each /= 2) {
+            const int64_t part = part_for_each(plan, axis, tile.extent[i], each);
+            const double load = load_of(axis.extent, part, plan.threads);
+            if (load < best.load && part * std::abs(axis.src_step) >= shortest && part * axis.dst_step >= kFar) {
+                best = {i, part, load};
+            }
+        }
+    }
+    return best;
+}
+
+// Cuts an axis so that each thread writes rows of its own. All threads read the lines where parts of src end.
+void split_dst(const Plan &plan, Tile *tile) {
+    constexpr int64_t kLong = 256;
+    constexpr int64_t kShort = 128;
+    Cut cut = find_cut(plan, *tile, kLong);
+    if (cut.axis < 0) {
+        cut = find_cut(plan, *tile, kShort);
+    }
+    if (cut.axis >= 0) {
+        tile->elements = tile->elements / tile->extent[cut.axis] * cut.part;
+        tile->extent[cut.axis] = cut.part;
+    }
+}
+
 // Cuts all axes; returns whether scratches hold a tile.
 bool cut_to(const TileShape &shape, int64_t src_span, Plan *plan) {
     Tile tile;
@@ -282,17 +348,20 @@ bool cut_to(const TileShape &shape, int64_t src_span, Plan *plan) {
         even_out(*plan, &tile);
     }
     split_for_threads(problem, plan->threads, &tile);
+    if (plan->parts_dst && !plan->streaming && !goes_far(*plan, tile)) {
+        split_dst(*plan, &tile);
+    }
     std::copy_n(tile.extent, plan->ndim, plan->block);
     plan->row_ndim = plan->by_rows ? count_row_axes(*plan) : 0;
     return scratch_bytes_of(*plan) <= kScratchBytes;
 }
 
-void cut_axes(const Sides &sides, bool streaming, Plan *plan) {
-    plan->by_rows = wants_rows(*plan, sides, streaming);
+void cut_axes(const Sides &sides, Plan *plan) {
+    plan->by_rows = wants_rows(*plan, sides);
     plan->squeezes = wants_squeeze(*plan, sides);
     const TileShape shape = shape_of(*plan, sides);
     const bool fine = shape.nbytes < kOneTile && plan->run < kLaneBytes;
-    if (plan->nbytes <= kOneTile && !streaming && !plan->by_rows && !plan->squeezes && !fine) {
+    if (plan->nbytes <= kOneTile && !plan->streaming && !plan->by_rows && !plan->squeezes && !fine) {
         return;
     }
     for (int64_t src_span = shape.src_span; !cut_to(shape, src_span, plan); src_span /= 2) {
@@ -326,11 +395,12 @@ void add_loops(Plan *plan) {
     }
 }
 
-// Threads begin with parts of the outermost loop: lets it be the one along which dst moves most. Where two threads
-// write near each other, what the processor reads ahead takes lines from the cache of the other. Of what no cache
-// holds, none are left to take.
+// Threads begin with parts of the outermost loop: lets it be the one along which dst moves most. They take whole steps
+// of it where that gives each about as many.
 void part_dst(Plan *plan) {
-    if (plan->threads == 1 || plan->loop_ndim < 2 || plan->nbytes > last_level_bytes() / 2) {
+    constexpr double kEven = 1.1;
+    if (plan->loop_ndim < 2 || !plan->parts_dst) {
+        plan->parts_dst = false;
         return;
     }
     int32_t best = plan->loop_ndim - 1;
@@ -340,11 +410,12 @@ void part_dst(Plan *plan) {
         best = divides && axis.dst_step > plan->loops[best].axis.dst_step ? i : best;
     }
     std::rotate(plan->loops + best, plan->loops + best + 1, plan->loops + plan->loop_ndim);
+    plan->parts_dst = load_of(plan->loops[plan->loop_ndim - 1].axis.extent, 1, plan->threads) <= kEven;
 }
 
 // All of it as one tile.
 void cover(Plan *plan) {
-    plan->streaming = plan->by_rows = plan->squeezes = false;
+    plan->parts_dst = plan->streaming = plan->by_rows = plan->squeezes = false;
     plan->row_ndim = plan->loop_ndim = 0;
     plan->run_block = plan->run;
     for (int32_t i = 0; i < plan->ndim; ++i) {
@@ -370,9 +441,11 @@ void choose_tiles(Plan *plan, int32_t threads, bool streaming) {
     if (is_small(*plan) && !streaming) {
         return;
     }
+    plan->streaming = streaming;
+    plan->parts_dst = threads > 1 && plan->nbytes <= last_level_bytes() / 2;
     plan->run_block = std::min(plan->run, run_block_for(*plan));
     if (plan->ndim > 0 && plan->run > 0) {
-        cut_axes(sides_of(*plan), streaming, plan);
+        cut_axes(sides_of(*plan), plan);
     }
     plan->streaming = streaming && can_stream(*plan);
     add_loops(plan);

@@ -14,6 +14,7 @@
 #include "core/async/thread_pool.hpp"
 #include "core/base/cached_objects.hpp"
 #include "core/base/copy_contiguous.hpp"
+#include "core/base/rounding.hpp"
 #include "core/base/thread_state.hpp"
 
 namespace via {
@@ -170,22 +171,26 @@ bool is_worth_waking(std::chrono::nanoseconds rest) {
     return rest > (helpers_are_awake() ? kAwake : kAsleep);
 }
 
-// Runs the first tiles alone, and measures them: the time of a byte differs thirtyfold among layouts. Returns whether
-// the rest is worth waking a thread.
-bool run_first_share(const Tiles &tiles, int64_t each, int64_t last, int64_t *first) {
+// Runs some tiles alone, and measures them: the time of a byte differs thirtyfold among layouts. Returns whether the
+// rest is worth waking a thread.
+bool run_first_tiles(const Tiles &tiles, int64_t some, int64_t last, int64_t *first) {
     const auto start = std::chrono::steady_clock::now();
-    const int64_t end = std::min(*first + each, last);
+    const int64_t end = std::min(*first + some, last);
     tiles.run(*first, end);
     const auto took = std::chrono::steady_clock::now() - start;
     *first = end;
-    return is_worth_waking(took * (last - end) / each);
+    return is_worth_waking(took * (last - end) / some);
 }
 
-// Tiles first to last - 1, on as many threads as the plan says.
+// Tiles first to last - 1, on as many threads as the plan says. Where two threads write near each other, cache lines go
+// from one to the other, and more that their processors read ahead: what a thread takes at a time is whole steps of a
+// loop that goes far in dst, if the plan has found one.
 void run_tiles(const Plan &plan, const Tiles &tiles, int64_t first, int64_t last) {
     const int64_t tile_bytes = std::max<int64_t>(plan.nbytes / tiles.total(), 1);
     const int64_t share = std::clamp(plan.nbytes / (plan.threads * kSharesEach), kLeastShare, kShareBytes);
-    const int64_t each = std::max<int64_t>(share / tile_bytes, 1);
+    const int64_t some = std::max<int64_t>(share / tile_bytes, 1);
+    const int64_t step = plan.parts_dst ? tiles.total() / plan.loops[plan.loop_ndim - 1].axis.extent : 1;
+    const int64_t each = round_up(some, step);
     const auto run = [&](int64_t from, int64_t to) { tiles.run(from, to); };
     if (plan.nbytes >= kLongBytes || plan.threads == 1) {
         parallel_ranges(first, last, each, plan.threads, run);
@@ -193,7 +198,7 @@ void run_tiles(const Plan &plan, const Tiles &tiles, int64_t first, int64_t last
     }
     const BriefWork work;
     const bool shared =
-        work.is_in_succession() || (plan.nbytes >= kLeastMeasured && run_first_share(tiles, each, last, &first));
+        work.is_in_succession() || (plan.nbytes >= kLeastMeasured && run_first_tiles(tiles, some, last, &first));
     parallel_ranges(first, last, each, shared ? plan.threads : 1, run, Length::Brief);
 }
 
