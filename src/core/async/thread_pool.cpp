@@ -71,7 +71,7 @@ struct Pool {
     int32_t helpers = 0;
     int32_t asleep = 0;
     uint64_t numbers = 0;  // a bit for each that a helper has; those beyond share the last
-    Clock::time_point next_move{};
+    Clock::rep next_move = 0;
     // Counts posts: a helper that has just finished polls for the next job without the mutex. Helpers sleep on this
     // futex rather than on a condition: one call wakes as many as are needed, and none of them queues for the mutex.
     // std::atomic::wait has no timeout, and idle helpers must end.
@@ -288,10 +288,10 @@ private:
     void move_sleepers() const {
         const std::lock_guard lock(mutex);
         const Clock::time_point now = Clock::now();
-        if (now < pool.next_move) {
+        if (now.time_since_epoch().count() < pool.next_move) {
             return;
         }
-        pool.next_move = now + kBetweenMoves;
+        pool.next_move = (now + kBetweenMoves).time_since_epoch().count();
         const int32_t cpu = sched_getcpu();
         cpu_set_t others;
         if (!find_other_cpus(job_->caller, cpu, &others)) {
