@@ -50,13 +50,12 @@ private:
 struct Helper {
     const pthread_t thread = pthread_self();
     int32_t number = 0;
-    int32_t kept_off = -1;  // a CPU
     bool is_asleep = false;
     Helper *following = nullptr;
 };
 
 template <class Node>
-void unlink(Node **list, const Node *node) {
+void take_out(Node **list, const Node *node) {
     while (*list != node) {
         list = &(*list)->following;
     }
@@ -122,18 +121,20 @@ bool find_other_cpus(pthread_t thread, int32_t cpu, cpu_set_t *out_cpus) {
     return CPU_COUNT(out_cpus) > 0;
 }
 
-// Lets a helper run on the others only. Call with the mutex held, or as the helper.
-void keep_off(Helper *helper, int32_t cpu, const cpu_set_t &others) {
-    if (pthread_setaffinity_np(helper->thread, sizeof others, &others) == 0) {
-        helper->kept_off = cpu;
+// Leaves the CPU of a job's caller, which waits for it otherwise.
+void leave_caller(const Job &job) {
+    cpu_set_t others;
+    if (sched_getcpu() == job.cpu && find_other_cpus(job.caller, job.cpu, &others)) {
+        (void)pthread_setaffinity_np(pthread_self(), sizeof others, &others);
     }
 }
 
-// Leaves the CPU of a job's caller, which waits for it otherwise.
-void leave_caller(Helper *helper, const Job &job) {
-    cpu_set_t others;
-    if (helper->kept_off != job.cpu && sched_getcpu() == job.cpu && find_other_cpus(job.caller, job.cpu, &others)) {
-        keep_off(helper, job.cpu, others);
+// Lets a helper run on the others only, if it may run on the CPU. Call with the mutex held.
+void keep_off(const Helper &helper, int32_t cpu, const cpu_set_t &others) {
+    cpu_set_t cpus;
+    if (pthread_getaffinity_np(helper.thread, sizeof cpus, &cpus) == 0 &&
+        CPU_ISSET(static_cast<unsigned>(cpu), &cpus)) {
+        (void)pthread_setaffinity_np(helper.thread, sizeof others, &others);
     }
 }
 
@@ -201,7 +202,7 @@ void enlist(Helper *helper) {
 void delist(Helper *helper) {
     const std::lock_guard lock(mutex);
     pool.numbers &= ~(uint64_t{1} << (helper->number - 1));
-    unlink(&pool.running, helper);
+    take_out(&pool.running, helper);
 }
 
 void help() {
@@ -210,7 +211,7 @@ void help() {
     uint32_t seen = 0;
     Turn turn;
     while (Job *job = join_job(&self, &seen, &turn)) {
-        leave_caller(&self, *job);
+        leave_caller(*job);
         if (job->run(self.number, [&] { return turn.is_over(); })) {
             job->was_helped.store(true, std::memory_order_relaxed);
         }
@@ -261,7 +262,7 @@ void post(Job *job) {
 
 void withdraw(Job *job) {
     const std::lock_guard lock(mutex);
-    unlink(&pool.jobs, job);
+    take_out(&pool.jobs, job);
 }
 
 // Moves helpers that do not come. A kernel may put them on the CPU of their caller, where they wait until its work has
@@ -298,8 +299,8 @@ private:
             return;
         }
         for (Helper *helper = pool.running; helper != nullptr; helper = helper->following) {
-            if (helper->is_asleep && helper->kept_off != cpu) {
-                keep_off(helper, cpu, others);
+            if (helper->is_asleep) {
+                keep_off(*helper, cpu, others);
             }
         }
     }
