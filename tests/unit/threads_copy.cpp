@@ -96,8 +96,8 @@ struct Halves {
     std::atomic<int32_t> of_helper{0};
 };
 
-// A helper lets others have its processor after a millisecond, between two indices, and then goes on.
-void a_helper_comes_back_to_a_long_job(void **) {
+// Whether a helper takes its part of a job of many turns.
+bool comes_back() {
     Halves halves;
     via::parallel_for(
         100, 2,
@@ -108,7 +108,18 @@ void a_helper_comes_back_to_a_long_job(void **) {
         },
         &halves);
     assert_int_equal(halves.of_caller + halves.of_helper, 100);
-    assert_true(halves.of_helper >= 20 && halves.of_helper <= 80);
+    return halves.of_helper >= 20 && halves.of_helper <= 80;
+}
+
+// A helper lets others have its processor after a millisecond, between two indices, and then goes on. Where others are
+// busy on its processor it may come back late.
+void a_helper_comes_back_to_a_long_job(void **) {
+    constexpr int32_t kTries = 10;
+    bool came = false;
+    for (int32_t i = 0; i < kTries && !came; ++i) {
+        came = comes_back();
+    }
+    assert_true(came);
 }
 
 // Takes 0.1 ms.
