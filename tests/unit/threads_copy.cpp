@@ -96,38 +96,29 @@ struct Halves {
     std::atomic<int32_t> of_helper{0};
 };
 
-// Whether a helper takes its part of a job of many turns.
-bool comes_back() {
+// Takes a while without sleeping.
+void spin_for(std::chrono::microseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+}
+
+// A helper lets others have its processor after a millisecond, between two indices, and then goes on.
+void a_helper_comes_back_to_a_long_job(void **) {
     Halves halves;
     via::parallel_for(
         100, 2,
         [](void *context, int64_t) {
             auto *all = static_cast<Halves *>(context);
-            usleep(2000);
+            spin_for(std::chrono::milliseconds(2));
             (pthread_equal(all->caller, pthread_self()) != 0 ? all->of_caller : all->of_helper)++;
         },
         &halves);
     assert_int_equal(halves.of_caller + halves.of_helper, 100);
-    return halves.of_helper >= 20 && halves.of_helper <= 80;
+    assert_true(halves.of_helper >= 20 && halves.of_helper <= 80);
 }
 
-// A helper lets others have its processor after a millisecond, between two indices, and then goes on. Where others are
-// busy on its processor it may come back late.
-void a_helper_comes_back_to_a_long_job(void **) {
-    constexpr int32_t kTries = 10;
-    bool came = false;
-    for (int32_t i = 0; i < kTries && !came; ++i) {
-        came = comes_back();
-    }
-    assert_true(came);
-}
-
-// Takes 0.1 ms.
-void spin_a_while(void *, int64_t) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
-    while (std::chrono::steady_clock::now() < end) {
-    }
-}
+void spin_a_while(void *, int64_t) { spin_for(std::chrono::microseconds(100)); }
 
 std::vector<pid_t> helper_threads() {
     std::vector<pid_t> found;
