@@ -26,9 +26,10 @@ constexpr double kCall = 2000;
 constexpr double kLaunch = 12000;   // until the last element has crossed the link
 constexpr double kScratch = 6000;   // allocating, and a kernel that waits for a copy engine
 constexpr double kHandOver = 6000;  // of a piece to another stream and back
-constexpr double kRing = 15000;
+constexpr double kRing = 7000;
 constexpr double kRow = 1.5;     // of a copy engine, however short
 constexpr double kFarRow = 3.5;  // the same where rows are far from one another
+constexpr int64_t kLine = 64;    // of the host's memory, which cross whole
 
 // Costs of pageable buffers. The driver copies them on their way to a device, and waits for them on their way from
 // there. Rows to or from memory that is not pinned take it long.
@@ -73,6 +74,7 @@ public:
 private:
     // Returns the time of bytes that cross at this rate on PCIe 5 x16.
     double link_time(double nbytes, double rate = kLink) const { return nbytes / rate * (kLink / means_.link); }
+    double engine_time(const Move &move) const;
     double rows_time(const Move &move) const;
     double bounced_rows_time(const Move &move, double pieces) const;
     void keep_better(const TransferPlan &plan, double nanoseconds);
@@ -91,15 +93,28 @@ void Chooser::keep_better(const TransferPlan &plan, double nanoseconds) {
 }
 
 // Returns the time of the rows alone.
-double time_of_rows(const Move &move, bool by_src) {
-    const int64_t pitch = move.ndim > 0 ? (by_src ? move.axes[0].src_step : move.axes[0].dst_step) : 0;
+double time_of_rows(const Move &move, bool host_is_src) {
+    const int64_t pitch = move.ndim > 0 ? (host_is_src ? move.axes[0].src_step : move.axes[0].dst_step) : 0;
     return as_double(move.nbytes / move.run) * (pitch > kFar ? kFarRow : kRow);
 }
 
-// Returns the time of copy engines: calls, and the rows of the host's memory or the bytes.
+// Returns how many bytes cross the link: rows that begin anywhere in the host's memory touch one more line.
+double bytes_across(const Move &move, bool host_is_src) {
+    int64_t places = kLine | move.run | reinterpret_cast<intptr_t>(host_is_src ? move.src : move.dst);
+    for (int32_t i = 0; i < move.ndim; ++i) {
+        places |= host_is_src ? move.axes[i].src_step : move.axes[i].dst_step;
+    }
+    const int64_t alignment = places & -places;
+    return as_double(move.nbytes / move.run) * as_double(move.run + kLine - alignment);
+}
+
+// Returns the time of copy engines without their calls: the rows of the host's memory, or the bytes.
+double Chooser::engine_time(const Move &move) const {
+    return std::max(link_time(bytes_across(move, to_device_)), time_of_rows(move, to_device_));
+}
+
 double Chooser::rows_time(const Move &move) const {
-    return as_double(count_row_calls(move)) * kCall +
-           std::max(link_time(as_double(move.nbytes)), time_of_rows(move, to_device_));
+    return as_double(count_row_calls(move)) * kCall + engine_time(move);
 }
 
 // Returns the same for rows of the device's memory and a buffer of the host, which is pinned if it is small and
@@ -108,8 +123,7 @@ double Chooser::bounced_rows_time(const Move &move, double pieces) const {
     const double calls = std::max(as_double(count_row_calls(move)), pieces);
     const bool is_locked = !to_device_ && move.nbytes <= kPinnedBufferBytes;
     if (is_locked || move.ndim == 0) {
-        const double link = is_locked ? link_time(as_double(move.nbytes)) : as_double(move.nbytes) / kPageableRate;
-        return calls * kCall + std::max(link, time_of_rows(move, !to_device_));
+        return calls * kCall + (is_locked ? engine_time(move) : as_double(move.nbytes) / kPageableRate);
     }
     return calls * kCallOfPageable +
            std::max(as_double(move.nbytes) / kPageableRate, as_double(move.nbytes / move.run) * kRowOfPageable);
@@ -162,7 +176,10 @@ void Chooser::try_bounce(bool kernels) {
     const double pieces = as_double((order.nbytes - 1) / kBounceBytes + 1);
     const double host = plan.order.adjacent_on_host ? 0 : plan.order.host.nanoseconds;
     const double waits = to_device_ ? 0 : (pieces - 1) * kNextBuffer;
-    if (plan.order.step == DeviceStep::Kernel) {
+    const bool by_kernel = plan.order.step == DeviceStep::Kernel;
+    if (by_kernel && !to_device_ && order.nbytes <= kPinnedBufferBytes) {
+        keep_better(plan, kBounce + host + kLaunch + link_time(as_double(order.nbytes), kByKernel));
+    } else if (by_kernel) {
         const double unpacked = kScratch + pieces * kLaunch + as_double(move.nbytes) / kDevice;
         move.ndim = 0;
         move.run = move.nbytes = order.nbytes;

@@ -68,8 +68,11 @@ bool is_soon_done(const Transfer &transfer) {
 }
 
 int32_t worth_waking(const Transfer &transfer, const StagedPlan &plan, int32_t most) {
-    constexpr double kWorthAThread = 32000;  // nanoseconds: waking a thread takes most of that
-    if (plan.adjacent_on_host && is_soon_done(transfer)) {
+    // Nanoseconds of one thread. What takes less than the first is done by the time that a helper wakes. Of more than
+    // that each helper takes little, as all of them wake at once.
+    constexpr double kWorthWaking = 80000;
+    constexpr double kWorthAThread = 10000;
+    if (plan.host.nanoseconds < kWorthWaking) {
         return 1;
     }
     const int32_t gaining = !plan.adjacent_on_host   ? kMostWorkersOfStrided
