@@ -36,14 +36,18 @@ Status run_on_host(CopyPlan *plan) {
     return VIA_OK;
 }
 
-// Copies one part on the calling thread, for copies that pass through the host's memory.
-void copy_part(const cuda::Move &move) {
+// Copies one part, for copies that pass through the host's memory.
+void copy_part(const cuda::Move &move, bool helped) {
     Plan plan;
     normalise_bytes(move.dst, move.src, move.run, &plan);
     plan.nbytes = move.nbytes;
     plan.ndim = move.ndim;
     std::copy_n(move.axes, move.ndim, plan.axes);
-    choose_tiles(&plan, 1);
+    if (helped) {
+        choose_tiles(&plan);
+    } else {
+        choose_tiles(&plan, 1);
+    }
     run_plan(plan);
 }
 

@@ -25,8 +25,8 @@ struct Side {
 
 struct Move;
 
-// A strided host copy on the calling thread, passed in by the rooms above.
-using HostCopy = void (*)(const Move &move);
+// A strided host copy, passed in by the rooms above: on the calling thread alone, or with helpers where they gain.
+using HostCopy = void (*)(const Move &move, bool helped);
 
 struct Transfer {
     void *dst;

@@ -193,7 +193,7 @@ struct Packers {
 
 Packers packers;
 
-void meet_and_copy(const via::cuda::Move &move) {
+void meet_and_copy(const via::cuda::Move &move, bool) {
     packers.meet(move.src, move.nbytes);
     copy_naively(move.dst, move.src, move.run, move.ndim, move.axes);
 }
@@ -249,6 +249,32 @@ void the_host_and_a_kernel_copy_any_layout(void **) {
     check_bounces(by_bounce(true));
 }
 
+// Threads of a ring copy a piece each. The one thread that bounces a copy may have helpers for each piece.
+void only_pieces_that_bounce_are_helped(void **) {
+    load(0);
+    static std::atomic<int> alone{0};
+    static std::atomic<int> helped{0};
+    const auto copy = [](const Route &route, via::cuda::Side dst, via::cuda::Side src) {
+        alone = helped = 0;
+        Random random(6);
+        const auto counted = [&](const Transfer &transfer, const ResolvedStream &stream) {
+            Transfer known = transfer;
+            known.host_copy = [](const via::cuda::Move &move, bool may_be_helped) {
+                (may_be_helped ? helped : alone)++;
+                copy_naively(move.dst, move.src, move.run, move.ndim, move.axes);
+            };
+            return route(known, stream);
+        };
+        check(matrix_sample(is_device(src), 4, 300, 400, 4800, 8), dst, src, counted, &random);
+    };
+    copy(by_bounce(true), kDevice, kPageable);
+    assert_true(alone == 0 && helped > 0);
+    copy(by_bounce(false), kPageable, kDevice);
+    assert_true(alone == 0 && helped > 0);
+    copy(by_ring(true), kDevice, kPageable);
+    assert_true(alone > 0 && helped == 0);
+}
+
 // Bytes that are dense on the host cross in one call, and nobody but the driver touches them there.
 void up_to_a_mebibyte_is_bounced_in_one_piece(void **) {
     need_fake_driver();
@@ -257,7 +283,7 @@ void up_to_a_mebibyte_is_bounced_in_one_piece(void **) {
     const auto count = [](const char *name) { return fake(fake_call_count)(name); };
     const auto untouched = [](const Transfer &transfer, const ResolvedStream &stream) {
         Transfer dense = transfer;
-        dense.host_copy = [](const via::cuda::Move &) { assert_true(false); };
+        dense.host_copy = [](const via::cuda::Move &, bool) { assert_true(false); };
         return by_bounce(true)(dense, stream);
     };
     const int64_t up = count("cuMemcpyHtoDAsync");
@@ -411,6 +437,7 @@ int main() {
         cmocka_unit_test(the_ring_copies_any_layout),
         cmocka_unit_test(the_ring_copies_matrices_slot_by_slot),
         cmocka_unit_test(workers_of_one_copy_leave_it_for_another),
+        cmocka_unit_test(only_pieces_that_bounce_are_helped),
         cmocka_unit_test(up_to_a_mebibyte_is_bounced_in_one_piece),
         cmocka_unit_test(scratch_memory_comes_from_one_pool),
         cmocka_unit_test(a_task_reports_how_far_it_is),

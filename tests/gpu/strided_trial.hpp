@@ -100,7 +100,7 @@ private:
 
 // ---------------------------------------------------------------------------------------------- copies
 
-inline void copy_on_host(const via::cuda::Move &move) {
+inline void copy_on_host(const via::cuda::Move &move, bool) {
     copy_naively(move.dst, move.src, move.run, move.ndim, move.axes);
 }
 

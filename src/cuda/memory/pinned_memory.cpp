@@ -132,6 +132,7 @@ constexpr int32_t kCopiesBefore = 64;
 
 // Never unmapped. After a reset of the context the pages are pageable: copies are slower, and still right.
 std::atomic<char *> memory{nullptr};
+constinit ContextKey registered_in{};  // set before that
 
 // Pieces of that memory, of one size.
 class Pieces {
@@ -190,7 +191,8 @@ void make_once(int32_t device_id) {
         return;
     }
     count(Counter::StagedBytes, kBytes);
-    memory.store(locked.address, std::memory_order_relaxed);
+    registered_in = locked.context;
+    memory.store(locked.address, std::memory_order_release);
     buffers.add(kBuffers);
     words.add(kWords);
 }
@@ -212,6 +214,10 @@ char *take_pinned_buffer(int64_t nbytes, int32_t device_id) {
 }
 
 void return_pinned_buffer(char *buffer) { buffers.put_back(buffer); }
+
+bool kernels_reach_pinned_buffers() {
+    return memory.load(std::memory_order_acquire) != nullptr && state_of(registered_in) == ContextState::Alive;
+}
 
 uint32_t *take_pinned_flag(int32_t device_id) {
     return is_made(device_id) ? reinterpret_cast<uint32_t *>(words.take()) : nullptr;

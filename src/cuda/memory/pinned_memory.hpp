@@ -37,6 +37,9 @@ char *take_pinned_buffer(int64_t nbytes, int32_t device_id);
 void return_pinned_buffer(char *buffer);
 using PinnedBuffer = UniqueHandle<char, return_pinned_buffer>;
 
+// Returns whether they are pinned still: the driver copies to and from them after a reset of the context, too.
+bool kernels_reach_pinned_buffers();
+
 // Returns a word of pinned memory, or nullptr. It holds what was last written to it. One that the device may still
 // write is never returned.
 uint32_t *take_pinned_flag(int32_t device_id);

@@ -121,74 +121,94 @@ private:
     const UniqueHandle<PlainBuffer, keep_buffer> plain_;
 };
 
+bool is_adjacent_on_device(const StagedCopy &copy) {
+    const Transfer &transfer = copy.transfer;
+    return make_device_move(make_staged_order(transfer, copy.plan), is_to_device(transfer), transfer.dst).ndim == 0;
+}
+
+bool needs_kernel(const StagedCopy &copy) { return copy.transfer.ndim > 0 && copy.plan.step == DeviceStep::Kernel; }
+
 // A bounced copy under way.
-struct Bounce {
-    const StagingEndpoints &ends;
-    const ResolvedStream &stream;
-    char *buffer;
-    char *scratch;
+class Bounce {
+public:
+    Bounce(const StagedCopy &copy, const ResolvedStream &stream)
+        : copy_(copy),
+          stream_(stream),
+          ends_(copy, kBounceBytes, true),
+          buffer_(std::min(ends_.nbytes(), kBounceBytes), ends_.to_device(), ends_.is_adjacent_on_host(),
+                  stream.device_id) {}
 
-    // The driver has read pageable memory on return, so that the next piece may overwrite the buffer.
-    Status send(int64_t offset, int64_t nbytes) const {
-        VIA_TRY(buffer != nullptr ? ends.gather(buffer, offset, nbytes) : VIA_OK);
-        VIA_TRY(ends.send(host(offset), scratch, offset, nbytes, stream));
-        return uses_pageable_later(stream.device_id) ? wait_for_stream(stream) : VIA_OK;
+    // Returns whether its kernel needs scratch memory, as it does not reach the host's side.
+    bool needs_scratch() const {
+        return needs_kernel(copy_) && !(buffer_.is_locked() && kernels_reach_pinned_buffers());
     }
 
-    Status fetch(int64_t offset, int64_t nbytes) const {
-        VIA_TRY(ends.fetch(host(offset), scratch, offset, nbytes, stream));
-        VIA_TRY(wait_briefly(stream));
-        return buffer != nullptr ? ends.empty(buffer, offset, nbytes) : VIA_OK;
+    Status run(char *scratch) const {
+        if (buffer_.get() == nullptr && !ends_.is_adjacent_on_host()) {
+            return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes on their way", as_printed(kBounceBytes));
+        }
+        VIA_TRY(waits_inside() ? await_work(stream_) : VIA_OK);
+        return end_failed(run_pieces(scratch), stream_);
     }
 
-    Status run() const {
-        for (int64_t offset = 0, nbytes = 0; offset < ends.nbytes(); offset += nbytes) {
-            nbytes = ends.whole_piece(offset);
-            VIA_TRY(ends.to_device() ? send(offset, nbytes) : fetch(offset, nbytes));
+private:
+    // Returns whether the driver may wait inside its calls for the stream's earlier work, which driver_copy.cpp says
+    // how to avoid. It reads a piece of adjacent bytes at once. For rows it promises nothing.
+    bool waits_inside() const {
+        if (ends_.to_device()) {
+            return copy_.transfer.ndim > 0 && !needs_kernel(copy_) && !is_adjacent_on_device(copy_);
+        }
+        return !buffer_.is_locked();
+    }
+
+    Status run_pieces(char *scratch) const {
+        for (int64_t offset = 0, nbytes = 0; offset < ends_.nbytes(); offset += nbytes) {
+            nbytes = ends_.whole_piece(offset);
+            VIA_TRY(ends_.to_device() ? send(scratch, offset, nbytes) : fetch(scratch, offset, nbytes));
         }
         return VIA_OK;
     }
 
-private:
-    char *host(int64_t offset) const { return buffer != nullptr ? buffer : ends.host(offset); }
-};
-
-bool is_adjacent_on_device(const Transfer &transfer, const StagedPlan &plan) {
-    return make_device_move(make_staged_order(transfer, plan), is_to_device(transfer), transfer.dst).ndim == 0;
-}
-
-// Returns whether the driver may wait inside its calls for the stream's earlier work, which driver_copy.cpp says how to
-// avoid. It reads a piece of adjacent bytes at once. For rows it promises nothing.
-bool waits_inside(const StagedCopy &copy, bool locked) {
-    if (is_to_device(copy.transfer)) {
-        return copy.transfer.ndim > 0 && copy.plan.step == DeviceStep::Engine &&
-               !is_adjacent_on_device(copy.transfer, copy.plan);
+    // The driver has read pageable memory on return, so that the next piece may overwrite the buffer.
+    Status send(char *scratch, int64_t offset, int64_t nbytes) const {
+        char *buffer = buffer_.get();
+        VIA_TRY(buffer != nullptr ? ends_.gather(buffer, offset, nbytes) : VIA_OK);
+        VIA_TRY(ends_.send(host(offset), scratch, offset, nbytes, stream_));
+        return uses_pageable_later(stream_.device_id) ? wait_for_stream(stream_) : VIA_OK;
     }
-    return !locked;
-}
+
+    Status fetch(char *scratch, int64_t offset, int64_t nbytes) const {
+        const char *buffer = buffer_.get();
+        VIA_TRY(ends_.fetch(host(offset), scratch, offset, nbytes, stream_));
+        VIA_TRY(wait_briefly(stream_));
+        return buffer != nullptr ? ends_.empty(buffer, offset, nbytes) : VIA_OK;
+    }
+
+    char *host(int64_t offset) const { return buffer_.get() != nullptr ? buffer_.get() : ends_.host(offset); }
+
+    const StagedCopy &copy_;
+    const ResolvedStream &stream_;
+    const StagingEndpoints ends_;
+    const BounceBuffer buffer_;
+};
 
 }  // namespace
 
-Status bounce(const StagedCopy &copy, char *scratch, const ResolvedStream &stream) {
-    const StagingEndpoints ends(copy, kBounceBytes);
-    const bool adjacent = ends.is_adjacent_on_host();
-    const BounceBuffer buffer(std::min(ends.nbytes(), kBounceBytes), ends.to_device(), adjacent, stream.device_id);
-    if (buffer.get() == nullptr && !adjacent) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes on their way", as_printed(kBounceBytes));
-    }
-    VIA_TRY(waits_inside(copy, buffer.is_locked()) ? await_work(stream) : VIA_OK);
-    return end_failed(Bounce{ends, stream, buffer.get(), scratch}.run(), stream);
-}
+Status bounce(const StagedCopy &copy, const ResolvedStream &stream) { return Bounce(copy, stream).run(nullptr); }
 
 // Copy engines place the elements if the device is full.
 Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &stream) {
-    if (plan.order.step == DeviceStep::Engine) {
-        return bounce({transfer, plan.order}, nullptr, stream);
+    const StagedCopy copy{transfer, plan.order};
+    const Bounce bounced(copy, stream);
+    if (!bounced.needs_scratch()) {
+        return bounced.run(nullptr);
     }
     Scratch scratch;
     VIA_TRY(scratch.allocate_if_room(std::min(transfer.nbytes, kBounceBytes), stream));
-    const StagedPlan order = scratch.address() != nullptr ? plan.order : plan_staged(transfer, false);
-    return bounce({transfer, order}, static_cast<char *>(scratch.address()), stream);
+    if (scratch.address() != nullptr) {
+        return bounced.run(static_cast<char *>(scratch.address()));
+    }
+    return bounce({transfer, plan_staged(transfer, false)}, stream);
 }
 
 }  // namespace via::cuda

@@ -17,7 +17,7 @@ VIA_NODISCARD Status enqueue_pinned(const Transfer &transfer, const LinkCopyPlan
 // the host written.
 VIA_NODISCARD Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &stream);
 
-// Does the same of a staged copy, by way of `scratch` if a kernel has a part.
-VIA_NODISCARD Status bounce(const StagedCopy &copy, char *scratch, const ResolvedStream &stream);
+// Does the same of a staged copy in which no kernel has a part.
+VIA_NODISCARD Status bounce(const StagedCopy &copy, const ResolvedStream &stream);
 
 }  // namespace via::cuda

@@ -98,7 +98,7 @@ private:
         VIA_TRY(wait_for_stream(stream_));
         ContextScope scope;
         VIA_TRY(scope.enter(stream_.context));
-        return bounce({dense, {}, task, io_of(part)}, nullptr, stream_);
+        return bounce({dense, {}, task, io_of(part)}, stream_);
     }
 
     Status cross(const StagedCopy &copy) {

@@ -92,8 +92,10 @@ void store_for_device(void *dst, const void *src, int64_t nbytes) {
     store(to + head, from + head, static_cast<size_t>(nbytes - head));
 }
 
-StagingEndpoints::StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes)
-    : copy_(copy), host_(static_cast<char *>(to_device() ? const_cast<void *>(copy.transfer.src) : copy.transfer.dst)) {
+StagingEndpoints::StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes, bool helped)
+    : copy_(copy),
+      helped_(helped),
+      host_(static_cast<char *>(to_device() ? const_cast<void *>(copy.transfer.src) : copy.transfer.dst)) {
     cut_.nbytes = copy.transfer.nbytes;
     cut_.slot_bytes = slot_bytes;
     if (is_strided()) {
@@ -153,7 +155,7 @@ Status StagingEndpoints::gather(char *buffer, int64_t offset, int64_t nbytes) co
     if (is_io()) {
         return copy_.io.endpoint->read(buffer, copy_.io.offset + offset, nbytes);
     }
-    copy_.transfer.host_copy(make_packing(order_, slab_of(order_, offset, nbytes), buffer));
+    copy_.transfer.host_copy(make_packing(order_, slab_of(order_, offset, nbytes), buffer), helped_);
     return VIA_OK;
 }
 
@@ -186,7 +188,7 @@ Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes)
         std::memcpy(host(offset), slot, static_cast<size_t>(nbytes));
         return VIA_OK;
     }
-    copy_.transfer.host_copy(make_unpacking(order_, slab_of(order_, offset, nbytes), slot));
+    copy_.transfer.host_copy(make_unpacking(order_, slab_of(order_, offset, nbytes), slot), helped_);
     return VIA_OK;
 }
 

@@ -12,7 +12,8 @@ namespace via::cuda {
 
 class StagingEndpoints {
 public:
-    StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes);
+    // `helped`: whether other threads than the one that gathers or scatters a piece may help it.
+    StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes, bool helped = false);
     StagingEndpoints(const StagingEndpoints &) = delete;
     StagingEndpoints &operator=(const StagingEndpoints &) = delete;
 
@@ -58,6 +59,7 @@ private:
     void *packed_memory(void *slot, void *scratch, int64_t offset) const;
 
     const StagedCopy copy_;
+    const bool helped_;
     char *host_;
     Cut cut_{};
     bool new_pages_ = false;

@@ -195,7 +195,8 @@ bool StagingPipeline::start_filling(Slot *slot) {
     }
     ContextScope scope;
     if (!succeeded(scope.enter(context())) ||
-        !succeeded(ends_.fetch(slot->memory, scratch_of(*slot), chunk->offset, chunk->length, *chunk->stream)) ||
+        !succeeded(ends_.fetch(slot->memory, is_only(*chunk) ? nullptr : scratch_of(*slot), chunk->offset,
+                               chunk->length, *chunk->stream)) ||
         !succeeded(check_driver(driver().cuEventRecord(slot->event, chunk->stream->handle), "cuEventRecord"))) {
         return false;  // give_back_rest waits for the streams
     }

@@ -95,6 +95,9 @@ private:
     bool to_device() const { return ends_.to_device(); }
     bool is_caller() const { return pthread_equal(pthread_self(), caller_) != 0; }
     CUcontext context() const { return streams_.each[0].context; }
+    // Where no chunk overlaps another, a kernel that stores to the slot itself is sooner done than one whose bytes a
+    // copy engine brings there: 1.1 to 1.2 times on an H200, up to 1.5 MiB.
+    bool is_only(const Chunk &chunk) const { return chunk.length == ends_.nbytes(); }
     char *scratch_of(const Slot &slot) const {
         return scratch_ != nullptr ? scratch_ + slot.number * ring_.slot_bytes() : nullptr;
     }
