@@ -27,6 +27,15 @@ inline void pack_steps(int64_t item, int64_t Axis::*step, Axis *axes, int32_t nd
     }
 }
 
+// Returns the bits that any step of one side has; the lowest says what all of them are multiples of.
+inline uint64_t bits_of_steps(const Axis *axes, int32_t ndim, int64_t Axis::*step) {
+    uint64_t bits = 0;
+    for (int32_t i = 0; i < ndim; ++i) {
+        bits |= static_cast<uint64_t>(axes[i].*step);
+    }
+    return bits;
+}
+
 // Reverses the direction of an axis.
 inline void flip(Axis *axis, int64_t *dst_offset, int64_t *src_offset) {
     *dst_offset += (axis->extent - 1) * axis->dst_step;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/base/rounding.hpp"
+#include "core/layout/axes.hpp"
 #include "cuda/launch/convert_tile.hpp"
 #include "cuda/launch/module.hpp"
 
@@ -66,11 +67,8 @@ bool is_narrow(ScalarKind kind) {
 
 // Returns the bytes, at most those of an element, that every element begins at a multiple of.
 uint8_t word_of(const void *start, const ElementLoops &loops, int64_t Axis::*step, int32_t item) {
-    uint64_t all = reinterpret_cast<uint64_t>(start) | static_cast<uint64_t>(item);
-    for (int32_t i = 0; i < loops.ndim; ++i) {
-        all |= static_cast<uint64_t>(loops.axes[i].*step);
-    }
-    return static_cast<uint8_t>(alignment_in(all));
+    return static_cast<uint8_t>(alignment_in(reinterpret_cast<uint64_t>(start) | static_cast<uint64_t>(item) |
+                                             bits_of_steps(loops.axes, loops.ndim, step)));
 }
 
 // Kernels of one pair come first.

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/base/rounding.hpp"
+#include "core/layout/axes.hpp"
 #include "cuda/launch/module.hpp"
 
 namespace via::cuda {
@@ -16,13 +17,10 @@ constexpr int64_t kBlockWords = int64_t{2} * Kernel::kThreads * Kernel::kPerThre
 
 // Returns the largest word, in bytes, that every run consists of and begins at a multiple of.
 int64_t word_of(const IndexedRows &rows) {
-    uint64_t all = reinterpret_cast<uint64_t>(rows.dst) | reinterpret_cast<uint64_t>(rows.src) |
-                   static_cast<uint64_t>(rows.dst_step) | static_cast<uint64_t>(rows.src_step) |
-                   static_cast<uint64_t>(rows.run) | 16;
-    for (int32_t i = 0; i < rows.ndim; ++i) {
-        all |= static_cast<uint64_t>(rows.axes[i].dst_step) | static_cast<uint64_t>(rows.axes[i].src_step);
-    }
-    return alignment_in(all);
+    return alignment_in(reinterpret_cast<uint64_t>(rows.dst) | reinterpret_cast<uint64_t>(rows.src) |
+                        static_cast<uint64_t>(rows.dst_step) | static_cast<uint64_t>(rows.src_step) |
+                        static_cast<uint64_t>(rows.run) | bits_of_steps(rows.axes, rows.ndim, &Axis::dst_step) |
+                        bits_of_steps(rows.axes, rows.ndim, &Axis::src_step) | 16);
 }
 
 // Of words of 1, 2, 4, 8 and 16 bytes.

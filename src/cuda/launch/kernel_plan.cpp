@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "core/base/text_buffer.hpp"
+#include "core/layout/axes.hpp"
 #include "core/layout/tiles.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/kernel_cost.hpp"
@@ -19,11 +20,10 @@ using kernels::Wide;
 
 // Returns the largest unit of 16, 8, 4, 2 and 1 bytes that every address, step and run is a multiple of.
 int32_t unit_of(const Transfer &transfer) {
-    uint64_t all = reinterpret_cast<uint64_t>(transfer.dst) | reinterpret_cast<uint64_t>(transfer.src) |
-                   static_cast<uint64_t>(transfer.run) | 16;
-    for (int32_t i = 0; i < transfer.ndim; ++i) {
-        all |= static_cast<uint64_t>(transfer.axes[i].dst_step) | static_cast<uint64_t>(transfer.axes[i].src_step);
-    }
+    const uint64_t all = reinterpret_cast<uint64_t>(transfer.dst) | reinterpret_cast<uint64_t>(transfer.src) |
+                         static_cast<uint64_t>(transfer.run) |
+                         bits_of_steps(transfer.axes, transfer.ndim, &Axis::dst_step) |
+                         bits_of_steps(transfer.axes, transfer.ndim, &Axis::src_step) | 16;
     return static_cast<int32_t>(alignment_in(all));
 }
 

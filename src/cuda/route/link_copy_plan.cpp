@@ -5,6 +5,7 @@
 
 #include "core/base/rounding.hpp"
 #include "core/base/text_buffer.hpp"
+#include "core/layout/axes.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/row_copies.hpp"
 #include "cuda/memory/pinned_memory.hpp"
@@ -100,11 +101,9 @@ double time_of_rows(const Move &move, bool host_is_src) {
 
 // Returns how many bytes cross the link: rows that begin anywhere in the host's memory touch one more line.
 double bytes_across(const Move &move, bool host_is_src) {
-    int64_t places = kLine | move.run | reinterpret_cast<intptr_t>(host_is_src ? move.src : move.dst);
-    for (int32_t i = 0; i < move.ndim; ++i) {
-        places |= host_is_src ? move.axes[i].src_step : move.axes[i].dst_step;
-    }
-    const int64_t alignment = places & -places;
+    const uint64_t begins = reinterpret_cast<uint64_t>(host_is_src ? move.src : move.dst) |
+                            bits_of_steps(move.axes, move.ndim, host_is_src ? &Axis::src_step : &Axis::dst_step);
+    const int64_t alignment = alignment_in(begins | static_cast<uint64_t>(move.run) | kLine);
     return as_double(move.nbytes / move.run) * as_double(move.run + kLine - alignment);
 }
 
