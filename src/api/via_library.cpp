@@ -88,9 +88,9 @@ via_status via_device_count(int32_t device_type, int32_t *out_count) {
 via_status via_device_info(int32_t device_type, int32_t device_id, via_device_properties *out_properties) {
     VIA_TRACE_API(via_device_info, device_type, device_id, out_properties);
     return guarded(__func__, required("out_properties", out_properties), [&]() -> Status {
-        VIA_TRY(cuda::check_any_device("", device_type, device_id));
         // Pinned and managed memory are kinds of memory, not devices.
         VIA_TRY(check_device_type(VIA_ERROR_DEVICE, device_type));
+        VIA_TRY(cuda::check_any_device("", device_type, device_id));
         via_device_properties properties = VIA_DEVICE_PROPERTIES_INIT;
         properties.num_threads = num_threads();
         VIA_TRY(device_type == VIA_DEVICE_CPU ? describe_cpu(&properties)
