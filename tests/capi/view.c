@@ -110,6 +110,18 @@ static void slice_refuses_what_does_not_exist(void **state) {
     via_array_release(array);
 }
 
+static void an_array_without_axes_or_elements_has_nothing_to_select(void **state) {
+    (void)state;
+    via_array *single = wrap_plain(numbers, VIA_INT32, 0, NULL, NULL);
+    via_array *empty = wrap_plain(numbers, VIA_INT32, 2, SHAPE(3, 0), NULL);
+    via_array *view = NULL;
+    refused(VIA_ERROR_INDEX, "axis is 0; expected an array with dimensions", via_array_select(single, 0, 0, &view));
+    refused(VIA_ERROR_INDEX, "index is 0 along axis 1, which has no elements", via_array_select(empty, -1, 0, &view));
+    assert_null(view);
+    via_array_release(empty);
+    via_array_release(single);
+}
+
 static void slice_takes_steps_of_any_length(void **state) {
     (void)state;
     via_array *array = cube();
@@ -491,6 +503,7 @@ int main(void) {
         TEST(slice_of_nothing_is_a_view_too),
         TEST(slice_of_no_dimensions_is_the_array),
         TEST(slice_refuses_what_does_not_exist),
+        TEST(an_array_without_axes_or_elements_has_nothing_to_select),
         TEST(slice_takes_steps_of_any_length),
         TEST(select_drops_the_axis_and_counts_from_either_end),
         TEST(permute_puts_axes_in_any_order_and_reverses_by_default),

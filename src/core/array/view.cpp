@@ -67,8 +67,8 @@ int64_t reachable(int64_t extent, int64_t start, int64_t step) {
 
 Status check_slice(int32_t axis, int64_t extent, const AxisSlice &slice) {
     if (slice.step == 0 || slice.step == INT64_MIN) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "step[%d] is %lld; expected a number other than 0", axis,
-                    as_printed(slice.step));
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "step[%d] is %lld; expected a number %s", axis, as_printed(slice.step),
+                    slice.step == 0 ? "other than 0" : "above -2^63");
     }
     if (slice.count < 0) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "count[%d] is %lld; expected 0 or more", axis, as_printed(slice.count));
@@ -99,6 +99,9 @@ int64_t scaled_step(via_array *array, int64_t step, const AxisSlice &slice) {
 }  // namespace
 
 Status resolve_axis(int32_t axis, int32_t count, int32_t *out_axis) {
+    if (count == 0) {
+        return fail(VIA_ERROR_INDEX, "axis is %d; expected an array with dimensions", axis);
+    }
     return find_axis(axis, count, out_axis)
                ? VIA_OK
                : fail(VIA_ERROR_INDEX, "axis is %d; expected %d to %d", axis, -count, count - 1);
@@ -126,6 +129,10 @@ Status slice_view(via_array *array, const int64_t *start, const int64_t *count, 
 Status select_view(via_array *array, int32_t axis, int64_t index, via_array **out_view) {
     VIA_TRY(resolve_axis(axis, array->ndim, &axis));
     const int64_t extent = array->shape()[axis];
+    if (extent == 0) {
+        return fail(VIA_ERROR_INDEX, "index is %lld along axis %d, which has no elements; expected some",
+                    as_printed(index), axis);
+    }
     if (index < -extent || index >= extent) {
         return fail(VIA_ERROR_INDEX, "index is %lld; expected %lld to %lld along axis %d", as_printed(index),
                     as_printed(-extent), as_printed(extent - 1), axis);
