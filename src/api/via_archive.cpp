@@ -65,9 +65,11 @@ via_status via_archive_find(via_archive *archive, const char *name, int64_t *out
 via_status via_archive_metadata(via_archive *archive, int64_t capacity, char *out_metadata, int64_t *out_length) {
     VIA_TRACE_API(via_archive_metadata, archive, capacity, out_metadata, out_length);
     return guarded(__func__, output("out_length", out_length), required("archive", archive), [&]() -> Status {
-        if (capacity < 0 || (capacity > 0 && out_metadata == nullptr)) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld and out_metadata is %s; expected that many bytes",
-                        as_printed(capacity), out_metadata == nullptr ? "NULL" : "given");
+        if (capacity < 0) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 0 or more", as_printed(capacity));
+        }
+        if (capacity > 0 && out_metadata == nullptr) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "out_metadata is NULL; expected a pointer");
         }
         const std::string text = write_texts(archive->metadata);
         if (capacity > 0) {

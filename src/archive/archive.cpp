@@ -366,9 +366,11 @@ int64_t settle_places(via_archive *archive) {
 }
 
 Status select_tensors(via_archive *archive, int32_t count, const int64_t *numbers, via_archive **out_archive) {
-    if (count < 0 || (count > 0 && numbers == nullptr)) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d and numbers is %s; expected that many numbers", count,
-                    numbers == nullptr ? "NULL" : "given");
+    if (count < 0) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d; expected 0 or more", count);
+    }
+    if (count > 0 && numbers == nullptr) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "numbers is NULL; expected a pointer to %d", count);
     }
     UniqueArchive selection;
     VIA_TRY(make_object("a handle", selection.out()));

@@ -48,9 +48,12 @@ Status check_array(via_array *array) {
 
 Status check_tensors(const SaveRequest &request) {
     std::set<std::string_view> names;
-    if (request.count < 0 || (request.count > 0 && (request.arrays == nullptr || request.names == nullptr))) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d and arrays or names are NULL; expected that many of both",
-                    request.count);
+    if (request.count < 0) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d; expected 0 or more", request.count);
+    }
+    if (request.count > 0 && (request.arrays == nullptr || request.names == nullptr)) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "%s is NULL; expected a pointer to %d",
+                    request.arrays == nullptr ? "arrays" : "names", request.count);
     }
     for (int32_t i = 0; i < request.count; ++i) {
         if (request.arrays[i] == nullptr || request.names[i] == nullptr) {

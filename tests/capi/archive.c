@@ -141,7 +141,9 @@ static void metadata_is_json_of_any_length(void **state) {
     assert_string_equal(text, "{\"format");
     assert_int_equal(length, (int64_t)strlen(expected));
     ok(via_archive_metadata(archive, 0, NULL, &length));
-    refused(VIA_ERROR_INVALID_ARGUMENT, "capacity is -1", via_archive_metadata(archive, -1, text, &length));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "capacity is -1; expected 0 or more",
+            via_archive_metadata(archive, -1, text, &length));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "out_metadata is NULL", via_archive_metadata(archive, 1, NULL, &length));
     via_archive_release(archive);
 }
 
@@ -313,7 +315,9 @@ static void a_wrong_buffer_or_number_is_refused(void **state) {
     refused(VIA_ERROR_INDEX, "number is -1", via_archive_select(archive, 1, SHAPE(-1), &selection));
     refused(VIA_ERROR_INVALID_ARGUMENT, "numbers[1] is 0|again",
             via_archive_select(archive, 2, SHAPE(0, 0), &selection));
-    refused(VIA_ERROR_INVALID_ARGUMENT, "count is -1", via_archive_select(archive, -1, SHAPE(0), &selection));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "count is -1; expected 0 or more",
+            via_archive_select(archive, -1, SHAPE(0), &selection));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "numbers is NULL", via_archive_select(archive, 1, NULL, &selection));
     via_array_release(small);
     via_array_release(floats);
     via_archive_release(archive);

@@ -223,7 +223,7 @@ static void a_wrong_save_is_refused_by_name_and_touches_nothing(void **state) {
         {VIA_ERROR_INVALID_ARGUMENT, "UTF-8", 1, made->arrays[0], "\xff", NULL, 0, NULL},
         {VIA_ERROR_INVALID_ARGUMENT, "arrays[0] is NULL", 1, NULL, "w", NULL, 0, NULL},
         {VIA_ERROR_INVALID_ARGUMENT, "names[0] is NULL", 1, made->arrays[0], NULL, NULL, 0, NULL},
-        {VIA_ERROR_INVALID_ARGUMENT, "count is -1", -1, made->arrays[0], "w", NULL, 0, NULL},
+        {VIA_ERROR_INVALID_ARGUMENT, "count is -1; expected 0 or more", -1, made->arrays[0], "w", NULL, 0, NULL},
         {VIA_ERROR_FORMAT, "argument metadata: ", 1, made->arrays[0], "w", "{\"a\":1}", 0, NULL},
         {VIA_ERROR_FORMAT, "argument metadata: ", 1, made->arrays[0], "w", "{},\"x\":{}", 0, NULL},
         {VIA_ERROR_INVALID_ARGUMENT, "shard_bytes is -1", 1, made->arrays[0], "w", NULL, -1, NULL},
@@ -247,6 +247,9 @@ static void a_wrong_save_is_refused_by_name_and_touches_nothing(void **state) {
     const char *const twice[] = {"w", "w"};
     refused(VIA_ERROR_INVALID_ARGUMENT, "tensor 'w'|twice",
             via_archive_save(path, 2, made->arrays, twice, NULL, 0, NULL, NULL));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "arrays is NULL", via_archive_save(path, 1, NULL, kNames, NULL, 0, NULL, NULL));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "names is NULL",
+            via_archive_save(path, 1, made->arrays, NULL, NULL, 0, NULL, NULL));
     refused(VIA_ERROR_IO, "none/m|ENOENT",
             via_archive_save(path_of("none/m"), 1, made->arrays, kNames, NULL, 0, NULL, NULL));
     refused(VIA_ERROR_UNSUPPORTED, "directory",
