@@ -583,7 +583,10 @@ VIA_CHECKED via_status via_array_slice(via_array *array, const int64_t *start, c
  */
 VIA_CHECKED via_status via_array_select(via_array *array, int32_t axis, int64_t index, via_array **out_array);
 
-/** Permutes the axes: axis i of the view is axis axes[i] of the array. NULL reverses them. Errors: VIA_ERROR_INDEX. */
+/**
+ * Permutes the axes: axis i of the view is axis axes[i] of the array; negative axes count from the end. NULL reverses
+ * them. Errors: VIA_ERROR_INDEX.
+ */
 VIA_CHECKED via_status via_array_permute(via_array *array, const int32_t *axes, via_array **out_array);
 
 /**
@@ -677,7 +680,8 @@ VIA_API int32_t via_memory_device_id(via_memory *memory);
  * VIA_MEMORY_DEVICE_POOL, which is freed in stream order. Allocating and releasing leave every stream capture valid.
  * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_OUT_OF_MEMORY,
  * VIA_ERROR_CALLBACK; VIA_ERROR_POINTER, VIA_ERROR_DEVICE (wrong memory from a custom allocator, or a stream of another
- * device); VIA_ERROR_STREAM_CAPTURE (pool memory on a stream being captured), VIA_ERROR_CUDA, VIA_ERROR_FORKED.
+ * device); VIA_ERROR_STREAM_CAPTURE (pool memory on a stream being captured), VIA_ERROR_CUDA, VIA_ERROR_FORKED;
+ * VIA_ERROR_IO (VIA_MEMORY_SHARED where the system forbids it).
  */
 VIA_CHECKED via_status via_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t *shape,
                                  via_stream *stream, via_array **out_array);
@@ -781,7 +785,10 @@ typedef struct via_array_interface {
  */
 VIA_CHECKED via_status via_to_array_interface(via_array *array, via_array_interface *out_description);
 
-/** Wraps the memory of an __array_interface__; release and context as in via_wrap. Errors: as via_wrap. */
+/**
+ * Wraps the memory of an __array_interface__; release and context as in via_wrap.
+ * Errors: as via_wrap; VIA_ERROR_VERSION for a version other than 2 or 3.
+ */
 VIA_CHECKED via_status via_from_array_interface(const via_array_interface *description, via_release_fn release,
                                                 void *context, via_array **out_array);
 
@@ -798,8 +805,8 @@ VIA_CHECKED via_status via_to_cuda_array_interface(via_array *array, via_stream 
  * Wraps the memory of a __cuda_array_interface__; release and context as in via_wrap. The array is ready after the
  * stream that the description names, or now if it names none. Detects the device and the kind of memory by a driver
  * query; memory without elements counts as device 0's.
- * Errors: as via_wrap; VIA_ERROR_EXCHANGE for stream 0; VIA_ERROR_POINTER for memory unknown to the driver;
- * VIA_ERROR_UNSUPPORTED without CUDA.
+ * Errors: as via_wrap; VIA_ERROR_VERSION for a version other than 2 or 3; VIA_ERROR_EXCHANGE for stream 0;
+ * VIA_ERROR_POINTER for memory unknown to the driver; VIA_ERROR_UNSUPPORTED without CUDA.
  */
 VIA_CHECKED via_status via_from_cuda_array_interface(const via_array_interface *description, via_release_fn release,
                                                      void *context, via_array **out_array);
@@ -1071,7 +1078,8 @@ VIA_CHECKED via_status via_copy(via_array *dst, via_array *src);
  * On a captured stream the copy becomes part of the graph. The graph holds both arrays, and allocates and frees scratch
  * memory itself. A capture refuses pageable memory, and strided copies without device memory. It also refuses copies
  * whose kernels are not loaded, and copies between two devices that take work of both.
- * Errors: also VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_INVALID_ARGUMENT (via_stream_no_sync() is no stream).
+ * Errors: also VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_INVALID_ARGUMENT (via_stream_no_sync() is no stream),
+ * VIA_ERROR_DEVICE (a strided copy on a stream of a device that has no array).
  */
 VIA_CHECKED via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream);
 
@@ -1590,8 +1598,8 @@ VIA_CHECKED via_status via_archive_find(via_archive *archive, const char *name, 
 
 /**
  * Writes the metadata of the headers as a JSON object of texts. Of a name in several files, the first file's text
- * counts. Writes at most `capacity` bytes including the terminating 0, and stores the whole length without it.
- * Errors: VIA_ERROR_INVALID_ARGUMENT also for a negative capacity.
+ * counts. Writes at most `capacity` bytes including the terminating 0, and stores the whole length without it. NULL and
+ * 0 query the length. Errors: VIA_ERROR_INVALID_ARGUMENT also for a negative capacity.
  */
 VIA_CHECKED via_status via_archive_metadata(via_archive *archive, int64_t capacity, char *out_metadata,
                                             int64_t *out_length);
