@@ -86,6 +86,14 @@ def test_the_first_program_runs_with_the_native_part_next_to_it(shell: Shell, pr
     assert shell("mono", program) == PRINTED
 
 
+def test_the_native_part_of_a_build_looks_for_the_library_next_to_itself(shell: Shell) -> None:
+    """Who has no .NET SDK copies both out of the tree, as docs/start/csharp.md says."""
+    native = BUILD / "csharp/libviaduct_csharp.so"
+    if not native.exists():
+        pytest.skip("this build has no native part of C#")
+    assert "[$ORIGIN:" in shell("readelf", "-d", native)
+
+
 def test_a_missing_native_library_is_reported_with_the_places_that_were_searched(program: Path) -> None:
     clean = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "VIADUCT_CSHARP_LIBRARY")}
     done = subprocess.run(["mono", program], capture_output=True, text=True, check=False, env=clean)
