@@ -71,6 +71,14 @@ def test_a_suite_that_there_is_not_is_refused_by_name_before_anything_is_install
     assert done.stderr.startswith("dev: test: the suite is 'rust'; expected --all, or of aarch64 asan csharp ")
 
 
+def test_a_population_that_there_is_not_is_refused_and_each_that_there_is_is_in_the_help() -> None:
+    done = subprocess.run([ROOT / "dev", "bench", "layouts", "devices"], capture_output=True, text=True, check=False)
+    refusal = "dev: bench: the population is 'devices'; expected one of gpu host hptt link peer programs\n"
+    assert (done.returncode, done.stderr) == (1, refusal)
+    named = re.findall(r"bench layouts ([\w|]+)", bash("usage").stdout)
+    assert sorted("|".join(named).split("|")) == refusal.split()[-6:]
+
+
 def test_the_quick_tests_hide_every_peer_that_the_others_install() -> None:
     hidden = (ROOT / "tests/numpy_alone/sitecustomize.py").read_text()
     sets = [(ROOT / f"tests/requirements/{name}.txt").read_text() for name in ("demo", "peers", "engines")]
