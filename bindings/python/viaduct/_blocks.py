@@ -196,14 +196,13 @@ def stream_blocks(
     """Yields the rows of a file, `block` of them at a time, in arrays on a device. The file need not fit in memory.
 
     Reads the next blocks while one is in use. Block.write() writes to `output`, a file or the path of a new one, in the
-    background. An array is valid until the next but one block: it lies in one of `depth` buffers, which are all the
-    memory used. Leaving the loop early waits for the results written so far. Queue device work on `stream`, the legacy
-    stream by default. Calls `progress` with the bytes so far and
-    in all; True shows a bar if tqdm is installed.
+    background. An array is valid until the next but one block: it lies in one of `depth` buffers, 3 or more, which are
+    all the memory used. Leaving the loop early waits for the results written so far. Queue device work on `stream`, the
+    legacy stream by default. Calls `progress` with the bytes so far and in all; True shows a bar if tqdm is installed.
     """
     if block < 1 or depth < 3:
         raise raw.InvalidArgumentError(
-            f"stream_blocks: block is {block} and depth is {depth}; expected 1 and 3 or more"
+            f"stream_blocks: block is {block} and depth is {depth}; expected at least 1 and at least 3"
         )
     if _are_same(file, output):
         raise raw.InvalidArgumentError("stream_blocks: output is the file that is read; expected another")
