@@ -175,25 +175,33 @@ def python_class(node: ast.ClassDef) -> Group:
     return group
 
 
+CONSTRUCTORS = ("__init__", "__new__")
+
+
 def is_shown(node: ast.FunctionDef) -> bool:
-    """Public ones, and protocols such as __dlpack__ that say what they are for."""
+    """Public ones, protocols such as __dlpack__ that say what they are for, and constructors that users can call."""
+    if node.name in CONSTRUCTORS:
+        return all(ast.unparse(each.annotation) != "Any" for each in node.args.args[1:] if each.annotation)
     return not node.name.startswith("_") or (node.name.startswith("__") and python_said(node) != "")
 
 
 def add_python(group: Group, node: ast.FunctionDef) -> None:
-    """Overloads are one member, which says what the last of them says."""
+    """Overloads are one member, which says what the last of them says. A constructor has the name of its class."""
     marks = [ast.unparse(mark) for mark in node.decorator_list]
     arguments = node.args
-    arguments.args = [each for each in arguments.args if each.arg != "self"]
+    arguments.args = [each for each in arguments.args if each.arg not in ("self", "cls")]
     arguments.posonlyargs = [each for each in arguments.posonlyargs if each.arg != "self"]
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    declared = f"{node.name}: {ast.unparse(node.returns)}" if "property" in marks and node.returns else ""
-    declared = declared or f"{node.name}({ast.unparse(arguments)}){returns}"
+    makes = node.name in CONSTRUCTORS
+    said = "Creates one." if makes else python_said(node)
+    name = group.title if makes else node.name
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns and not makes else ""
+    declared = f"{name}: {ast.unparse(node.returns)}" if "property" in marks and node.returns else ""
+    declared = declared or f"{name}({ast.unparse(arguments)}){returns}"
     last = group.members[-1] if group.members else None
-    if last and last.name == node.name:
-        last.declared, last.said = f"{last.declared}\n{declared}", python_said(node)
+    if last and last.name == name:
+        last.declared, last.said = f"{last.declared}\n{declared}", said
     else:
-        group.members.append(Member(declared, python_said(node), node.name))
+        group.members.append(Member(declared, said, name))
 
 
 # ---------------------------------------------------------------------------------------------- languages with braces

@@ -138,6 +138,14 @@ def test_every_public_name_of_the_python_package_is_on_its_page() -> None:
     assert public_names(api.PYTHON) - reported == set()
 
 
+def test_the_page_of_python_shows_constructors_and_explains_the_types_of_its_signatures() -> None:
+    page = (DOCS / "reference/python.md").read_text()
+    made_by_users = ["Archive(path: ", "Batch()", "Event(device: ", "Stream(device: "]
+    assert [made for made in made_by_users if f"\n- `{made}" not in page] == []
+    explained = " ".join(re.findall(r"^- (`_[A-Z].*?):", page, re.MULTILINE))
+    assert [name for name in set(re.findall(r"\b_[A-Z]\w+", page)) if f"`{name}`" not in explained] == []
+
+
 @pytest.mark.parametrize(
     ("page", "sources", "pattern"),
     [
