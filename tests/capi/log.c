@@ -1,6 +1,8 @@
 /* VIADUCT_LOG: a line for every call, or for those that fail. */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include "scene.h"
 
@@ -71,11 +73,21 @@ static void call_from_a_callback(void) {
     via_array_release(inner);
 }
 
+/* As `ulimit -f` sets it. The signal goes on ending a process that writes such a file itself. */
+static void call_beyond_the_limit_of_a_file(void) {
+    struct rlimit limit;
+    sigset_t blocked, pending;
+    expect(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    limit.rlim_cur = 1;
+    expect(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    make_six_calls();
+    expect(sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 0);
+    expect(pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && sigismember(&blocked, SIGXFSZ) == 0);
+}
+
 static const scene scenes[] = {
-    SCENE(make_six_calls),
-    SCENE(look_at_errors),
-    SCENE(call_from_many_threads),
-    SCENE(call_from_a_callback),
+    SCENE(call_beyond_the_limit_of_a_file), SCENE(make_six_calls),       SCENE(look_at_errors),
+    SCENE(call_from_many_threads),          SCENE(call_from_a_callback),
 };
 
 /* ------------------------------------------------------------------------------------------------ tests */
@@ -155,6 +167,21 @@ static void lines_of_many_threads_go_whole_into_the_file_that_is_named(void **st
     unsetenv("VIADUCT_LOG_FILE");
 }
 
+static void a_log_that_has_reached_the_limit_of_a_files_size_ends_and_the_process_goes_on(void **state) {
+    (void)state;
+    char path[] = "/tmp/viaduct-log-XXXXXX";
+    char text[512];
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(setenv("VIADUCT_LOG_FILE", path, 1), 0);
+    (void)play_well("call_beyond_the_limit_of_a_file", "VIADUCT_LOG=trace", "");
+    read_all(file, text, sizeof text);
+    close(file);
+    unlink(path);
+    unsetenv("VIADUCT_LOG_FILE");
+    assert_int_equal(count_of(text, "\n"), 1); /* that of the version */
+}
+
 static void checks_and_lines_go_together(void **state) {
     (void)state;
     assert_int_equal(setenv("VIADUCT_CHECK", "1", 1), 0);
@@ -175,6 +202,7 @@ int main(int count, char **arguments) {
         TEST(lines_leave_errno_and_the_last_error_alone),
         TEST(a_call_inside_a_callback_comes_before_the_one_around_it),
         TEST(lines_of_many_threads_go_whole_into_the_file_that_is_named),
+        TEST(a_log_that_has_reached_the_limit_of_a_files_size_ends_and_the_process_goes_on),
         TEST(checks_and_lines_go_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,13 @@
 #include "core/diagnostics/log.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -76,6 +78,29 @@ uint32_t begin() noexcept {
 
 [[maybe_unused]] const uint32_t begun = debug_options = begin();
 
+// Writes a line, or none where the file has reached the process's size limit: the kernel would end the process
+// (SIGXFSZ).
+void write_line(const char *text, size_t length) {
+    rlimit limit{};
+    const bool limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    sigset_t beyond{};
+    sigset_t before{};
+    if (limited) {
+        sigemptyset(&beyond);
+        sigaddset(&beyond, SIGXFSZ);
+        pthread_sigmask(SIG_BLOCK, &beyond, &before);
+    }
+    // There is no place to report a failed write.
+    const bool refused = write(log_file, text, length) < 0 && errno == EFBIG;
+    if (limited) {
+        constexpr timespec kNow{};
+        if (refused) {
+            sigtimedwait(&beyond, nullptr, &kNow);
+        }
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    }
+}
+
 }  // namespace
 
 void log_line(const char *format, ...) {
@@ -88,8 +113,7 @@ void log_line(const char *format, ...) {
     va_end(arguments);
     const int length = std::min(prefix + std::max(more, 0), kCapacity - 1);
     text[length] = '\n';
-    // There is no place to report a failed write.
-    [[maybe_unused]] const ssize_t written = write(log_file, text, static_cast<size_t>(length) + 1);
+    write_line(text, static_cast<size_t>(length) + 1);
     errno = saved;
 }
 
