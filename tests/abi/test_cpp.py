@@ -133,6 +133,34 @@ class TestCost:
         assert len(owned) <= len(plain) + 4, "\n".join(owned)
 
 
+PART = """
+#define VIADUCT_RETURN_ERRORS 1
+#include "viaduct/viaduct.hpp"
+#include <cstdio>
+void say_{standard}() {{
+    const auto array = viaduct::Array::empty<float>({{3, 4}});
+    const auto row = array->select(0, 9);
+    std::puts(row ? "no error" : row.error().what());
+}}
+"""
+WHOLE = "void say_17(); void say_23(); int main() { say_17(); say_23(); }"
+
+
+@pytest.mark.parametrize("compiler", FEW_COMPILERS)
+def test_one_program_has_parts_of_several_standards_that_return_errors(compiler: str, tmp_path: Path) -> None:
+    """Where nothing is inlined, the linker takes the functions of one part for both, unless their names differ."""
+    (tmp_path / "whole.cpp").write_text(WHOLE)
+    for standard, name in ((17, "c++17"), (23, "c++2b")):
+        (tmp_path / f"{standard}.cpp").write_text(PART.format(standard=standard))
+        part = [tmp_path / f"{standard}.cpp", "-o", tmp_path / f"{standard}.o"]
+        run(compiler, f"-std={name}", "-O0", *STRICT, *INCLUDES, "-c", *part)
+    parts = [tmp_path / name for name in ("whole.cpp", "17.o", "23.o")]
+    where = library().parent
+    run(compiler, *parts, "-o", tmp_path / "whole", f"-L{where}", "-lviaduct", f"-Wl,-rpath,{where}")
+    said = run(tmp_path / "whole").splitlines()
+    assert said == ["via_array_select: index is 9; expected -3 to 2 along axis 0"] * 2
+
+
 MDSPAN = """
 #include "viaduct/viaduct.hpp"
 #include <cstdio>

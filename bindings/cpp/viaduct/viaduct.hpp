@@ -12,7 +12,7 @@
  * Errors. A failing call throws an Error of its status's own type (ShapeError, PointerError ...) with the library's
  * text. With VIADUCT_RETURN_ERRORS defined to 1 before the first include, or without exceptions in the compiler, it
  * returns a Result<T> instead: std::expected<T, Error> if the standard library has it, otherwise a small class with the
- * same members. One program may contain both kinds, in different inline namespaces. A Result<T> below is T if errors
+ * same members. One program may contain all of these, in different inline namespaces. A Result<T> below is T if errors
  * are thrown.
  *
  * Lists. Pass shapes, strides and axes as {2, 3}, a vector, an array or a span, of any integral type; {} is the C API's

@@ -17,10 +17,15 @@
 #endif
 #endif
 
-// A Result<void> must not be ignored; a plain void cannot be marked so.
+// A Result<void> must not be ignored; a plain void cannot be marked so. Functions that return different classes have
+// different names for the linker.
 #if VIADUCT_RETURN_ERRORS
 #include "viaduct/cpp/result.hpp"
+#if defined(__cpp_lib_expected)
+#define VIADUCT_ERRORS_NAMESPACE returning_expected
+#else
 #define VIADUCT_ERRORS_NAMESPACE returning
+#endif
 #define VIADUCT_CHECKED [[nodiscard]]
 #else
 #define VIADUCT_ERRORS_NAMESPACE throwing
