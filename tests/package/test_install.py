@@ -118,6 +118,18 @@ def test_the_cmake_package_refuses_a_caller_of_another_major_version(
         build_with_cmake(shell, consumer, moved_prefix)
 
 
+def test_a_project_of_an_old_cmake_finds_the_package(shell: Shell, consumer: Path, moved_prefix: Path) -> None:
+    """Its policies are those of CMake 3.0, which CMake 4 has no more."""
+    found = [
+        cmake for cmake in ("cmake", "/usr/bin/cmake") if shutil.which(cmake) and " 3." in shell(cmake, "--version")
+    ]
+    if not found:
+        pytest.skip("there is no CMake 3")
+    project = consumer / "CMakeLists.txt"
+    project.write_text(re.sub(r"VERSION \S+\)", "VERSION 3.0)", project.read_text()))
+    shell(found[0], "-S", consumer, "-B", consumer / "build", f"-DCMAKE_PREFIX_PATH={moved_prefix}")
+
+
 def test_the_header_compiles_alone_as_c11_and_as_cxx_without_a_warning(moved_prefix: Path, tmp_path: Path) -> None:
     for compiler, language, standard in (("cc", "c", "c11"), ("c++", "c++", "c++11"), ("c++", "c++", "c++20")):
         subprocess.run(
