@@ -375,6 +375,14 @@ def nothing_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return setting
 
 
+@pytest.mark.parametrize(
+    "folder", [b"/\xfe", *("/" + "a" * more + "é" * 200 for more in range(2))], ids=["bytes", "even", "odd"]
+)
+def test_why_there_is_no_driver_is_told_whatever_bytes_its_path_has_or_is_cut_within(folder: bytes | str) -> None:
+    told = run("info", VIADUCT_LIBCUDA=os.fsdecode(folder), PYTHONIOENCODING="utf-8")
+    assert told.returncode == 0 and ("could not be opened" in told.stdout or not HAS_CUDA), told.stderr
+
+
 def test_doctor_finds_nothing_missing_where_nothing_is(
     nothing_missing: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

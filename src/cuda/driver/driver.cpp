@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "core/base/lock.hpp"
+#include "core/base/utf8.hpp"
 #include "core/diagnostics/log.hpp"
 #include "cuda/device.hpp"
 
@@ -115,6 +116,7 @@ private:
 bool refuse(const char *format, const char *first, const char *second = "") __attribute__((format(printf, 1, 0)));
 bool refuse(const char *format, const char *first, const char *second) {
     std::snprintf(reason, sizeof reason, format, first, second);
+    (void)make_utf8(reason, sizeof reason);  // dlerror() has the locale's encoding, and a path any bytes
     return false;
 }
 
