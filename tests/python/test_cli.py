@@ -128,6 +128,19 @@ def test_a_terminal_that_has_only_ascii_gets_that() -> None:
     assert without_escapes(on_terminal("explain", "10,10", "F", PYTHONIOENCODING="ascii")).isascii()
 
 
+def test_what_an_output_cannot_encode_is_escaped_there() -> None:
+    done = run("info", PYTHONIOENCODING="ascii", VIADUCT_LIBCUDA="/\u00e9\udcff")
+    assert done.returncode == 0 and (r"/\xe9\xff" in done.stdout or not HAS_CUDA), done.stderr
+
+
+def test_where_nothing_is_mounted_that_describes_the_system_the_rest_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(machine, "Path", lambda name: tmp_path / "absent")
+    assert "file: not known without /proc" in reported(capsys, "info")
+    assert machine.memory_available() > 0
+
+
 def test_a_link_is_reported_as_nvidia_smi_knows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho '00000000:3B:00.0, 5, 16, 580.12.03'\n")
     (tmp_path / "nvidia-smi").chmod(0o755)

@@ -89,7 +89,7 @@ def examine_threads() -> Finding:
 
 def examine_huge_pages() -> Finding:
     """The kernel clears new host memory, which takes far longer in small pages."""
-    found = machine.read_line(HUGE_PAGES)
+    found = machine.read_text(HUGE_PAGES)
     if "[never]" in found:
         command = f"echo madvise | {as_root()}tee {HUGE_PAGES}"
         return Finding("huge pages", "off; copies into new host memory are slower", command)

@@ -57,10 +57,11 @@ def installed_peers() -> Iterator[tuple[str, str]]:
 
 def file_of_library() -> str:
     """The library that this process has loaded."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
+    mapped = read_text(Path("/proc/self/maps"))
+    for line in mapped.splitlines():
         if "libviaduct.so" in line:
             return line.split(maxsplit=5)[-1]
-    return "part of the extension module"
+    return "part of the extension module" if mapped else "not known without /proc"
 
 
 def nvidia_links() -> dict[str, Link]:
@@ -96,24 +97,22 @@ def driver_version(links: Mapping[str, Link]) -> str | None:
     """NVIDIA's number of the driver; CUDA's is another."""
     for link in links.values():
         return link.driver
-    try:
-        found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", Path("/proc/driver/nvidia/version").read_text())
-    except OSError:
-        return None
+    found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", read_text(Path("/proc/driver/nvidia/version")))
     return found[0] if found else None
 
 
 def has_nvidia_device() -> bool:
     """Whether NVIDIA's number is among those of the display controllers on the bus."""
     for device in Path("/sys/bus/pci/devices").glob("*"):
-        if read_line(device / "vendor") == "0x10de" and read_line(device / "class")[:4] == "0x03":
+        if read_text(device / "vendor") == "0x10de" and read_text(device / "class")[:4] == "0x03":
             return True
     return False
 
 
-def read_line(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """What the system says in a file of its own, names of any bytes included; nothing where it is not mounted."""
     try:
-        return path.read_text().strip()
+        return os.fsdecode(path.read_bytes()).strip()
     except OSError:
         return ""
 
@@ -124,7 +123,7 @@ def cpus_of_machine() -> int:
 
 def memory_available() -> int:
     """Of the machine, or of the process' share where that is less."""
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
-    share = read_line(Path("/sys/fs/cgroup/memory.max"))
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", read_text(Path("/proc/meminfo")), re.MULTILINE)
+    share = read_text(Path("/sys/fs/cgroup/memory.max"))
     of_machine = int(found[1]) * 1024 if found else 1 << 30
     return min(of_machine, int(share)) if share.isdigit() else of_machine
