@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -245,6 +247,14 @@ b.fill(b"\\x80\\x3f")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "NumPy is not installed" in done.stdout and "ml_dtypes" in done.stdout
+
+
+def test_a_numpy_that_fails_to_import_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "numpy.py").write_text("raise ImportError('libopenblas.so.0 is missing')")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    program = "import viaduct as via; via.empty(2, 'float32').numpy()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("ImportError: libopenblas.so.0 is missing\n")
 
 
 def test_importing_the_package_imports_no_peer() -> None:

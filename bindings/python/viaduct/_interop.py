@@ -326,7 +326,7 @@ def to_numpy(array: Array) -> Any:
     """Returns a numpy.ndarray on the same memory."""
     try:
         import numpy
-    except ImportError:
+    except ModuleNotFoundError:
         raise ImportError("Array.numpy: NumPy is not installed") from None
     if array.device.startswith("cuda:"):
         raise BufferError(
