@@ -127,6 +127,36 @@ def test_no_include_of_the_python_module_runs_up_or_past_a_door(path):
     assert not wrong
 
 
+# Functions of C that some standard library declares in headers of C++ as well, and another does not.
+FUNCTIONS_OF_C = {
+    "cstdio": r"v?s?n?printf|sscanf|f(open|close|puts|read|write|printf)",
+    "cstring": r"mem(cpy|move|set|cmp)|str(len|n?cmp|r?chr|str|c?spn)",
+    "cstdlib": r"malloc|calloc|realloc|free|abort|getenv|strtou?ll?",
+}
+
+
+def names_of_c_headers(path, root, seen):
+    """Those that a file includes, itself or by headers of this tree."""
+    seen.add(path)
+    found = set(re.findall(r"^#include <(c\w+)>", path.read_text(), re.MULTILINE))
+    for other in includes(path, root):
+        found |= set() if other in seen else names_of_c_headers(other, root, seen)
+    return found
+
+
+@pytest.mark.parametrize("root", [SRC, PYTHON], ids=["src", "python"])
+def test_whoever_calls_a_function_of_c_includes_its_header(root):
+    wrong = []
+    for path in sources(root):
+        text, there = path.read_text(), names_of_c_headers(path, root, set())
+        wrong += [
+            f"{path.relative_to(ROOT)}: {header}"
+            for header, functions in FUNCTIONS_OF_C.items()
+            if header not in there and re.search(rf"\bstd::({functions})\(", text)
+        ]
+    assert not wrong
+
+
 def test_every_door_of_the_python_module_is_there_and_used():
     used = {
         other
