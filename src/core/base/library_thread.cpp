@@ -1,5 +1,6 @@
 #include "core/base/library_thread.hpp"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -61,13 +62,20 @@ void *take_signals(void *) {
     return nullptr;
 }
 
+// glibc's, for runtimes of languages: the bytes of a stack that it takes itself, the program's thread-local variables
+// included. Looked up as the library is loaded: a forked child may wait for ever for the loader's lock.
+using LeastStack = size_t (*)(const pthread_attr_t *attributes);
+const auto least_stack = reinterpret_cast<LeastStack>(dlsym(RTLD_DEFAULT, "__pthread_get_minstack"));
+
+size_t taken_bytes(const pthread_attr_t *attributes) { return least_stack != nullptr ? least_stack(attributes) : 0; }
+
 bool create_detached(void *(*begin)(void *), void *context, size_t stack_bytes) {
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) != 0) {
         return false;
     }
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, stack_bytes);
+    pthread_attr_setstacksize(&attributes, stack_bytes + taken_bytes(&attributes));
     pthread_t thread;
     const bool created = pthread_create(&thread, &attributes, begin, context) == 0;
     pthread_attr_destroy(&attributes);
