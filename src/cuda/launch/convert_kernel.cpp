@@ -71,11 +71,11 @@ uint8_t word_of(const void *start, const ElementLoops &loops, int64_t Axis::*ste
                                              bits_of_steps(loops.axes, loops.ndim, step)));
 }
 
-// Kernels of one pair come first.
+// Kernels of one pair come first. GCC 14 ends with an internal error if the kinds are compared next to one another.
 const Sized &choose_kernel(const ElementConversion &elements, int32_t dst_word, int32_t src_word) {
     return *std::find_if(std::begin(kSized), std::end(kSized), [&](const Sized &each) {
-        const bool serves = !each.is_pair || (each.dst == elements.dst && each.src == elements.src &&
-                                              dst_word == each.dst_bytes && src_word == each.src_bytes);
+        const bool serves = !each.is_pair || (each.dst == elements.dst && dst_word == each.dst_bytes &&
+                                              each.src == elements.src && src_word == each.src_bytes);
         return serves && (elements.affine == nullptr || each.takes_affine) &&
                each.src_bytes == bytes_of(elements.src) && each.dst_bytes == bytes_of(elements.dst);
     });
