@@ -126,8 +126,6 @@ bool is_adjacent_on_device(const StagedCopy &copy) {
     return make_device_move(make_staged_order(transfer, copy.plan), is_to_device(transfer), transfer.dst).ndim == 0;
 }
 
-bool needs_kernel(const StagedCopy &copy) { return copy.transfer.ndim > 0 && copy.plan.step == DeviceStep::Kernel; }
-
 // A bounced copy under way.
 class Bounce {
 public:
@@ -140,7 +138,7 @@ public:
 
     // Returns whether its kernel needs scratch memory, as it does not reach the host's side.
     bool needs_scratch() const {
-        return needs_kernel(copy_) && !(buffer_.is_locked() && kernels_reach_pinned_buffers());
+        return copy_.needs_kernel() && !(buffer_.is_locked() && kernels_reach_pinned_buffers());
     }
 
     Status run(char *scratch) const {
@@ -156,7 +154,7 @@ private:
     // how to avoid. It reads a piece of adjacent bytes at once. For rows it promises nothing.
     bool waits_inside() const {
         if (ends_.to_device()) {
-            return copy_.transfer.ndim > 0 && !needs_kernel(copy_) && !is_adjacent_on_device(copy_);
+            return copy_.transfer.ndim > 0 && !copy_.needs_kernel() && !is_adjacent_on_device(copy_);
         }
         return !buffer_.is_locked();
     }

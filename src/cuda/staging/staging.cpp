@@ -50,10 +50,6 @@ int32_t worker_count(const StagedCopy &copy, bool new_pages) {
     return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, std::min(num_threads(), kMostWorkers)));
 }
 
-bool needs_kernel(const StagedCopy &copy) {
-    return copy.device_part != nullptr || (copy.transfer.ndim > 0 && copy.plan.step == DeviceStep::Kernel);
-}
-
 // Returns the memory that the kernels reach.
 const Transfer &reached_by(const StagedCopy &copy) {
     return copy.device_part != nullptr ? copy.device_part->reached() : copy.transfer;
@@ -62,7 +58,7 @@ const Transfer &reached_by(const StagedCopy &copy) {
 // Takes two streams for kernels, which then run while the other stream copies. What fits one slot needs one stream.
 Status find_streams(const StagedCopy &copy, StagedStreams *streams) {
     const int32_t first = is_to_device(copy.transfer) ? kStreamToDevice : kStreamToHost;
-    streams->count = needs_kernel(copy) && copy.transfer.nbytes > kLeastForTwoStreams ? StagedStreams::kMost : 1;
+    streams->count = copy.needs_kernel() && copy.transfer.nbytes > kLeastForTwoStreams ? StagedStreams::kMost : 1;
     for (int32_t i = 0; i < streams->count; ++i) {
         VIA_TRY(internal_stream(device_of_transfer(copy.transfer), first + i * kToSecond, &streams->each[i]));
     }
@@ -92,7 +88,7 @@ Status stage(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, S
     ContextScope scope;
     VIA_TRY(scope.enter(streams.each[0].context));
     char *scratch = nullptr;
-    if (needs_kernel(copy)) {
+    if (copy.needs_kernel()) {
         VIA_TRY(prepare_kernel(reached_by(copy), streams.each[0]));
         VIA_TRY(find_scratch(copy, streams, ring, pooled, &scratch));
     }
