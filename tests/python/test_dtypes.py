@@ -235,7 +235,7 @@ b = via.empty((2,), "bfloat16")
 b.fill(1.0)
 assert b.view("uint16").tolist() == [0x3f80] * 2
 c = via.empty((2,), "float4_e2m1fn")
-for wrong in (b.numpy, b.tolist, lambda: c.fill(1.0), lambda: via.wrap(0, 0, "f4")):
+for wrong in (b.numpy, c.tolist, lambda: c.fill(1.0), lambda: via.wrap(0, 0, "f4")):
     try:
         wrong()
     except (ImportError, TypeError) as error:
@@ -243,6 +243,17 @@ for wrong in (b.numpy, b.tolist, lambda: c.fill(1.0), lambda: via.wrap(0, 0, "f4
     else:
         raise SystemExit("no error")
 b.fill(b"\\x80\\x3f")
+assert b.tolist() == [1.0] * 2 and b[0].item() == 1.0
+for name, element, value in (("float16", b"\\x00\\xc0", -2.0), ("float8_e5m2", b"\\x44", 4.0),
+                             ("complex32", b"\\x00\\x3c\\x00\\xc0", 1 - 2j)):
+    a = via.empty((3, 2), name)
+    a.fill(element)
+    assert a[:, ::2].tolist() == [[value]] * 3 and a.T.tolist() == [[value] * 3] * 2, a.T.tolist()
+    assert a[0, 0].item() == value and a[:0].tolist() == []
+pairs = (ctypes.c_double * 12)(*range(12))
+z = via.wrap(ctypes.addressof(pairs), (2, 3), "complex128", owner=pairs)
+assert z.T.tolist() == [[0 + 1j, 6 + 7j], [2 + 3j, 8 + 9j], [4 + 5j, 10 + 11j]] and z[1, ::-2].tolist() == [10 + 11j, 6 + 7j]
+assert z[0, 1].item() == 2 + 3j and type(z[0, 1].item()) is complex
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

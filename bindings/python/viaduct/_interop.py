@@ -365,11 +365,24 @@ def array_protocol(array: Array, dtype: object, copy: object) -> Any:
 
 
 def to_list(array: Array) -> Any:
-    """Returns nested lists of Python values."""
+    """Returns nested lists of Python values, without NumPy for all numbers that Python has."""
     try:
         return memoryview(array).tolist()
     except (BufferError, NotImplementedError):
-        return to_numpy(array).tolist()
+        pass
+    name = array.dtype_name
+    if not array.device.startswith("cuda:"):
+        if re.fullmatch(r"float16|bfloat16|float8_.*", name):
+            return to_list(array.astype("float32"))
+        if re.fullmatch(r"complex\d+", name):
+            parts = array.copy().reshape((array.size,)).view(f"float{int(name[7:]) // 2}")
+            return _joined(to_list(parts.reshape((*array.shape, 2))), array.ndim)
+    return to_numpy(array).tolist()
+
+
+def _joined(parts: Any, depth: int) -> Any:
+    """Makes complex numbers of the innermost pairs, `depth` lists down."""
+    return complex(*parts) if depth == 0 else [_joined(each, depth - 1) for each in parts]
 
 
 def to_scalar(array: Array) -> Any:
