@@ -113,12 +113,16 @@ Status order_view(via_array *array, const AxisFlips &flips, bool column_major, v
 }  // namespace
 
 Status check_whole_window(int64_t byte_offset, const FileContent &content) {
-    return byte_offset == 0 && content.dtype == 0 && content.ndim == 0
+    if (byte_offset != 0) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT,
+                    "byte_offset is %lld; expected 0 for a window, which is transferred as a whole",
+                    as_printed(byte_offset));
+    }
+    return content.dtype == 0 && content.ndim == 0
                ? VIA_OK
                : fail(VIA_ERROR_INVALID_ARGUMENT,
-                      "byte_offset is %lld, dtype is %s and ndim is %d; expected 0 for a window, which is transferred "
-                      "as a whole",
-                      as_printed(byte_offset), content.dtype == 0 ? "0" : DtypeName(content.dtype).text, content.ndim);
+                      "dtype is %s and ndim is %d; expected 0 for a window, which is transferred as a whole",
+                      content.dtype == 0 ? "0" : DtypeName(content.dtype).text, content.ndim);
 }
 
 Status check_whole_file(via_file *file, int64_t byte_offset, via_array *array) {

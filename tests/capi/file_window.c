@@ -239,7 +239,8 @@ static void what_does_not_fit_a_window_is_refused_by_name(void **state) {
     via_array *other = wrap_plain(memory, VIA_FLOAT32, 2, SHAPE(10, 20), NULL);
     via_task *task = NULL;
     ok(via_file_read(window, 0, fits, NULL));
-    refused(VIA_ERROR_INVALID_ARGUMENT, "transferred as a whole", via_file_read(window, 4, fits, NULL));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is 4; expected 0 for a window",
+            via_file_read(window, 4, fits, NULL));
     refused(VIA_ERROR_SHAPE, "an extent", via_file_read(window, 0, transposed, NULL));
     refused(VIA_ERROR_SHAPE, "number of axes", via_file_write(window, 0, flat, NULL));
     refused(VIA_ERROR_DTYPE, "int64", via_file_read_submit(window, 0, wide, NULL, &task));

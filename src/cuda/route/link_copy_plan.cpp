@@ -30,7 +30,6 @@ constexpr double kHandOver = 6000;  // of a piece to another stream and back
 constexpr double kRing = 7000;
 constexpr double kRow = 1.5;     // of a copy engine, however short
 constexpr double kFarRow = 3.5;  // the same where rows are far from one another
-constexpr int64_t kLine = 64;    // of the host's memory, which cross whole
 
 // Costs of pageable buffers. The driver copies them on their way to a device, and waits for them on their way from
 // there. Rows to or from memory that is not pinned take it long.
@@ -99,12 +98,13 @@ double time_of_rows(const Move &move, bool host_is_src) {
     return as_double(move.nbytes / move.run) * (pitch > kFar ? kFarRow : kRow);
 }
 
-// Returns how many bytes cross the link: rows that begin anywhere in the host's memory touch one more line.
+// Returns how many bytes cross the link: lines of the host's memory cross whole, and rows that begin anywhere touch one
+// more.
 double bytes_across(const Move &move, bool host_is_src) {
     const uint64_t begins = reinterpret_cast<uint64_t>(host_is_src ? move.src : move.dst) |
                             bits_of_steps(move.axes, move.ndim, host_is_src ? &Axis::src_step : &Axis::dst_step);
-    const int64_t alignment = alignment_in(begins | static_cast<uint64_t>(move.run) | kLine);
-    return as_double(move.nbytes / move.run) * as_double(move.run + kLine - alignment);
+    const int64_t alignment = alignment_in(begins | static_cast<uint64_t>(move.run) | kHostLine);
+    return as_double(move.nbytes / move.run) * as_double(move.run + kHostLine - alignment);
 }
 
 // Returns the time of copy engines without their calls: the rows of the host's memory, or the bytes.

@@ -21,7 +21,6 @@ constexpr double kRow = 0.8;
 constexpr double kElement = 0.3;
 constexpr double kFarRow = 6;
 constexpr int64_t kMostOfElement = 16;
-constexpr int64_t kLine = 64;
 
 bool suits_engine(const Move &move) {
     return move.ndim == 0 || (move.run >= kEngineRow && count_row_calls(move) <= 1 + move.nbytes / kBytesOfCall);
@@ -37,7 +36,7 @@ HostWork host_work(const Transfer &transfer, const Move &move) {
     int32_t i = 0;
     for (; i < order.ndim; ++i) {
         const int64_t step = to_device ? order.loops[i].src_step : order.loops[i].dst_step;
-        if (step >= reach + kLine) {
+        if (step >= reach + kHostLine) {
             break;
         }
         reach += (order.loops[i].extent - 1) * step;
@@ -46,7 +45,7 @@ HostWork host_work(const Transfer &transfer, const Move &move) {
     const auto nbytes = static_cast<double>(move.nbytes);
     const bool far = i < order.ndim;
     const double far_rows = far ? nbytes / static_cast<double>(moved) : 0;
-    const double touched = nbytes / static_cast<double>(moved) * static_cast<double>(far ? reach + kLine : reach);
+    const double touched = nbytes / static_cast<double>(moved) * static_cast<double>(far ? reach + kHostLine : reach);
     const bool elements = move.run <= kMostOfElement && (move.run & (move.run - 1)) == 0;
     const double rows = move.ndim > 0 ? nbytes / static_cast<double>(move.run) * (elements ? kElement : kRow) : 0;
     return {std::max(touched / kBytes + far_rows * kFarRow, rows),

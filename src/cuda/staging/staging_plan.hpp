@@ -8,6 +8,8 @@
 
 namespace via::cuda {
 
+constexpr int64_t kHostLine = 64;  // bytes of a line of the host's caches
+
 // `kernels`: whether the device runs the library's kernels.
 StagedPlan plan_staged(const Transfer &transfer, bool kernels);
 
