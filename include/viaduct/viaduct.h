@@ -1221,7 +1221,8 @@ VIA_CHECKED via_status via_fill(via_array *dst, const void *element, via_stream 
 
 /**
  * Describes how via_copy would copy (route, collapsed shape, threads, bytes) as text, without copying. Writes at most
- * `capacity` bytes including the terminating 0, and stores the whole length without it. Errors: as via_copy.
+ * `capacity` bytes including the terminating 0, and stores the whole length without it. NULL and 0 query the length.
+ * Errors: as via_copy.
  */
 VIA_CHECKED via_status via_copy_explain(via_array *dst, via_array *src, int64_t capacity, char *out_text,
                                         int64_t *out_length);

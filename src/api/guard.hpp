@@ -83,14 +83,16 @@ inline Output<Value> output(const char *argument, Value *out_value) {
     return {argument, out_value};
 }
 
-// Refuses a text without room, and makes it empty.
+// Makes a text empty. NULL without room queries its length.
 inline auto text_output(const char *argument, char *text, int64_t capacity) {
     return [=]() -> Status {
-        VIA_TRY(require(argument, text));
-        if (capacity < 1) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more", as_printed(capacity));
+        if (capacity < 0) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 0 or more", as_printed(capacity));
         }
-        text[0] = '\0';
+        if (capacity > 0) {
+            VIA_TRY(require(argument, text));
+            text[0] = '\0';
+        }
         return VIA_OK;
     };
 }

@@ -1,13 +1,11 @@
 #include "archive/archive.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 #include "api/guard.hpp"
 #include "archive/archive_read.hpp"
 #include "archive/archive_save.hpp"
 #include "archive/safetensors.hpp"
 #include "archive/tensor_conversion.hpp"
+#include "core/base/text_buffer.hpp"
 
 using namespace via;
 
@@ -64,22 +62,14 @@ via_status via_archive_find(via_archive *archive, const char *name, int64_t *out
 
 via_status via_archive_metadata(via_archive *archive, int64_t capacity, char *out_metadata, int64_t *out_length) {
     VIA_TRACE_API(via_archive_metadata, archive, capacity, out_metadata, out_length);
-    return guarded(__func__, output("out_length", out_length), required("archive", archive), [&]() -> Status {
-        if (capacity < 0) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 0 or more", as_printed(capacity));
-        }
-        if (capacity > 0 && out_metadata == nullptr) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "out_metadata is NULL; expected a pointer");
-        }
-        const std::string text = write_texts(archive->metadata);
-        if (capacity > 0) {
-            const size_t length = std::min(text.size(), static_cast<size_t>(capacity) - 1);
-            std::memcpy(out_metadata, text.data(), length);
-            out_metadata[length] = '\0';
-        }
-        *out_length = static_cast<int64_t>(text.size());
+    const auto describe = [&]() -> Status {
+        TextBuffer text(out_metadata, capacity);
+        text.add("%s", write_texts(archive->metadata).c_str());
+        *out_length = text.length();
         return VIA_OK;
-    });
+    };
+    return guarded(__func__, output("out_length", out_length), text_output("out_metadata", out_metadata, capacity),
+                   required("archive", archive), describe);
 }
 
 via_status via_archive_file(via_archive *archive, int64_t number, via_file **out_file) {

@@ -436,6 +436,9 @@ static void an_explanation_is_whole_or_cut_and_copies_nothing(void **state) {
     assert_memory_equal(cut, whole, 7);
     assert_int_equal(cut[7], 0);
     assert_int_equal(cut[8], 'x');
+    int64_t queried = 0;
+    ok(via_copy_explain(dst, src, 0, NULL, &queried));
+    assert_int_equal(queried, length);
     assert_memory_equal(target, expected, ROOM);
     via_array_release(dst);
     via_array_release(src);
