@@ -1154,7 +1154,8 @@ VIA_CHECKED via_status via_copy_indexed_submit(via_array *dst, via_array *dst_in
 
 /**
  * Copies src to dst, which has another dtype, and converts on the way. dst and src have equal shapes, any layout and
- * any device. `options` may be NULL for the defaults. The result has the same bits wherever the conversion runs:
+ * any device. `options` may be NULL for the defaults. The result has the same bits wherever the conversion runs,
+ * whatever rounding, flushing of subnormal numbers and traps (fenv.h) the program has set:
  *
  * - Integers to integers keep the low bits. Booleans are 0 and 1; anything that is not zero, NaN too, becomes 1.
  * - Floats to integers lose their fraction. Out of range they become the nearest limit, and NaN 0.

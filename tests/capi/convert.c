@@ -1,5 +1,10 @@
 /* Conversions: the values that they make, and what they leave alone. */
+#define _GNU_SOURCE /* feenableexcept */
+#include <fenv.h>
 #include <math.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 #include "support.h"
 
@@ -120,6 +125,68 @@ static void a_float8_overflows_to_nan_or_to_its_largest_number(void **state) {
 }
 
 /* int4x2 takes a whole byte, of which neither lane is one. */
+static void convert_for(int32_t dst_dtype, void *to, int32_t src_dtype, void *from, int64_t count) {
+    const via_convert_options unsafe = {.struct_size = (int32_t)sizeof unsafe, .casting = VIA_CASTING_UNSAFE};
+    via_array *src = wrap_plain(from, src_dtype, 1, SHAPE(count), NULL);
+    via_array *dst = wrap_plain(to, dst_dtype, 1, SHAPE(count), NULL);
+    ok(via_convert(dst, src, &unsafe, NULL));
+    via_array_release(dst);
+    via_array_release(src);
+}
+
+static void the_programs_rounding_is_of_no_account(void **state) {
+    (void)state;
+    double doubles[2] = {1 + 0x1p-40, -1 - 0x1p-40};
+    int32_t whole[2] = {16777217, -16777217};
+    float floats[4];
+    uint8_t code;
+    assert_int_equal(fesetround(FE_UPWARD), 0);
+    convert_for(VIA_FLOAT32, floats, VIA_FLOAT64, doubles, 2);
+    convert_for(VIA_FLOAT32, floats + 2, VIA_INT32, whole, 2);
+    convert_for(VIA_FLOAT8_E4M3FN, &code, VIA_FLOAT64, &(double){0x1p-10 + 0x1p-30}, 1);
+    assert_int_equal(fegetround(), FE_UPWARD);
+    assert_int_equal(fesetround(FE_TONEAREST), 0);
+    const float wanted[4] = {1, -1, 16777216, -16777216};
+    assert_memory_equal(floats, wanted, sizeof wanted);
+    assert_int_equal(code, 1);
+}
+
+/* As programs do that were linked with -ffast-math. */
+static void subnormal_numbers_stay_where_the_program_flushes_them(void **state) {
+    (void)state;
+#if defined(__x86_64__)
+    double doubles[2] = {0x1p-130, 0x1p-1060};
+    float floats[1];
+    double widened[1];
+    uint8_t truths[2];
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | 0x8040);  // flush to zero, and denormals are zeros
+    convert_for(VIA_FLOAT32, floats, VIA_FLOAT64, doubles, 1);
+    convert_for(VIA_FLOAT64, widened, VIA_FLOAT32, floats, 1);
+    convert_for(VIA_BOOL, truths, VIA_FLOAT64, doubles, 2);
+    assert_int_equal(_mm_getcsr() & 0x8040, 0x8040);
+    _mm_setcsr(before);
+    assert_memory_equal(widened, doubles, sizeof widened);
+    assert_memory_equal(truths, ((uint8_t[2]){1, 1}), 2);
+#else
+    skip();
+#endif
+}
+
+static void floats_that_become_others_raise_no_exception(void **state) {
+    (void)state;
+    double doubles[3] = {1e300, -1e300, NAN};
+    int8_t whole[3];
+    float floats[3];
+    feclearexcept(FE_ALL_EXCEPT);
+    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    convert_for(VIA_INT8, whole, VIA_FLOAT64, doubles, 3);
+    convert_for(VIA_FLOAT32, floats, VIA_FLOAT64, doubles, 3);
+    fedisableexcept(FE_ALL_EXCEPT);
+    assert_memory_equal(whole, ((int8_t[3]){127, -128, 0}), 3);
+    assert_true(isinf(floats[0]) && isinf(floats[1]) && isnan(floats[2]));
+}
+
 static void lanes_narrower_than_a_byte_are_refused(void **state) {
     (void)state;
     char narrow[8] = {0x21, 0x43, 0x65, 0x07};
@@ -172,6 +239,9 @@ int main(void) {
         TEST(a_scale_and_an_offset_round_twice),
         TEST(numbers_in_the_other_byte_order_are_swapped),
         TEST(a_float8_overflows_to_nan_or_to_its_largest_number),
+        TEST(the_programs_rounding_is_of_no_account),
+        TEST(subnormal_numbers_stay_where_the_program_flushes_them),
+        TEST(floats_that_become_others_raise_no_exception),
         TEST(lanes_narrower_than_a_byte_are_refused),
         TEST(a_task_converts_too),
     };

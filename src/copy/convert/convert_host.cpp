@@ -4,6 +4,10 @@
 #include <bit>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 #include "copy/choose_tiles.hpp"
 #include "copy/host/host_kernels.hpp"
 #include "copy/host/walk.hpp"
@@ -254,6 +258,38 @@ private:
     const AffineStep step_{scales_, offsets_};
 };
 
+// Gives the calling thread the arithmetic that conversions are defined by: rounded to nearest, with subnormal numbers
+// and without traps. Programs that were linked with -ffast-math, or look for errors, have set others, and threads of
+// the library have inherited them. What the program has set returns at the end, with the flags of its own exceptions.
+class DefaultArithmetic {
+public:
+    DefaultArithmetic() { set(kDefault); }
+    ~DefaultArithmetic() { set(before_); }
+    DefaultArithmetic(const DefaultArithmetic &) = delete;
+    DefaultArithmetic &operator=(const DefaultArithmetic &) = delete;
+
+private:
+#if defined(__x86_64__)
+    static constexpr uint32_t kDefault = 0x1F80;  // of MXCSR: all exceptions masked
+    static uint32_t get() { return _mm_getcsr(); }
+    static void set(uint32_t value) { _mm_setcsr(value); }
+#elif defined(__aarch64__)
+    static constexpr uint64_t kDefault = 0;  // of FPCR
+    static uint64_t get() {
+        uint64_t value = 0;
+        asm volatile("mrs %0, fpcr" : "=r"(value));
+        return value;
+    }
+    static void set(uint64_t value) { asm volatile("msr fpcr, %0" : : "r"(value)); }
+#else
+    static constexpr int32_t kDefault = 0;
+    static int32_t get() { return kDefault; }
+    static void set(int32_t) {}
+#endif
+
+    const decltype(get()) before_ = get();
+};
+
 // Which stores bypass the caches.
 enum class Streaming : int32_t {
     Never,
@@ -288,6 +324,7 @@ public:
 
     // Converts blocks first to last - 1 on the calling thread.
     void run(int64_t first, int64_t last) const {
+        const DefaultArithmetic scope;
         Scratch *scratch = by_rows_ ? nullptr : scratches.take();
         for (int64_t i = first; i < last; ++i) {
             ElementLoops part;
