@@ -1,6 +1,8 @@
 #include "file/read_write.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -121,7 +123,22 @@ Status resize(OpenFile *file, int64_t nbytes) {
     return set_file_size(file->descriptor(), nbytes) ? VIA_OK : io_failed("resizing", file->path(), errno);
 }
 
+// Returns whether a file cannot get nbytes more than it has: ext4 and others keep what they reserved before they
+// failed.
+static bool is_too_full(int descriptor, int64_t nbytes) {
+    struct stat file{};
+    struct statvfs disk{};
+    if (fstat(descriptor, &file) != 0 || fstatvfs(descriptor, &disk) != 0 || disk.f_blocks == 0) {
+        return false;
+    }
+    const int64_t lacking = std::max<int64_t>(nbytes - int64_t{file.st_blocks} * 512, 0);
+    return static_cast<uint64_t>(lacking) / disk.f_frsize > disk.f_bfree;
+}
+
 Status reserve_blocks(OpenFile *file, int64_t offset, int64_t nbytes) {
+    if (is_too_full(file->descriptor(), nbytes)) {
+        return failed_at("reserving blocks", file, offset, ENOSPC);
+    }
     const bool done = TEMP_FAILURE_RETRY(fallocate(file->descriptor(), FALLOC_FL_KEEP_SIZE, offset, nbytes)) == 0;
     const int error = done ? 0 : errno;
     const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;

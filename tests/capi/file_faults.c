@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include "file_faults.h"
 
@@ -237,6 +238,26 @@ static void a_disk_without_room_for_a_large_write_is_reported_before_anything_is
     end_pair(&it);
 }
 
+/* A file system may keep what it had reserved before it failed, which is all of it. */
+static void a_disk_without_room_for_a_mapping_is_not_filled(void **state) {
+    (void)state;
+    struct statvfs disk;
+    assert_int_equal(statvfs(path_of(""), &disk), 0);
+    const int64_t nbytes = ((int64_t)disk.f_bfree + ((int64_t)1 << 20)) * (int64_t)disk.f_frsize;
+    via_file *file = NULL;
+    ok(via_file_create(path_of("full"), VIA_UINT8, 1, &nbytes, NULL, &file));
+    no_faults();
+    asked.error = ENOSPC;
+    via_array *array = NULL;
+    refused(VIA_ERROR_IO, "via_file_array|reserving blocks at byte 0",
+            via_file_array(file, 0, VIA_UINT8, 1, &nbytes, &array));
+    assert_int_equal(via_last_error_code(), ENOSPC);
+    assert_int_equal(asked.reservations, 0);
+    no_faults();
+    via_file_release(file);
+    assert_int_equal(unlink(path_of("full")), 0);
+}
+
 static void a_file_is_emptied_only_if_there_is_something_in_it(void **state) {
     (void)state;
     static const struct {
@@ -325,6 +346,7 @@ int main(void) {
         TEST(a_program_without_standard_input_is_left_no_descriptor),
         TEST(a_large_write_has_its_blocks_set_aside_before_it_begins),
         TEST(a_disk_without_room_for_a_large_write_is_reported_before_anything_is_written),
+        TEST(a_disk_without_room_for_a_mapping_is_not_filled),
         TEST(a_file_is_emptied_only_if_there_is_something_in_it),
         TEST(a_limit_on_file_sizes_is_reported_by_name),
         TEST(a_disk_that_is_full_or_read_only_is_reported_by_name),
