@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/no_cancellation.hpp"
 #include "core/system/regular_file.hpp"
 #include "file/read_write.hpp"
 
@@ -167,7 +168,7 @@ public:
     ~DirectoryLock() {
         if (directory_ >= 0) {
             (void)flock(directory_, LOCK_UN);
-            ::close(directory_);
+            close_descriptor(directory_);
         }
     }
     DirectoryLock(const DirectoryLock &) = delete;
@@ -273,7 +274,7 @@ Status make_name_durable(const char *path) {
     const bool flushed = directory >= 0 && fsync(directory) == 0;
     const int error = errno;
     if (directory >= 0) {
-        ::close(directory);
+        close_descriptor(directory);
     }
     return flushed ? VIA_OK : io_failed("flushing the directory of", path, error);
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "core/base/copy_contiguous.hpp"
+#include "core/base/no_cancellation.hpp"
 #include "core/system/pages.hpp"
 #include "core/system/thread_count.hpp"
 
@@ -99,7 +100,7 @@ int64_t shortest_read() {
         least = is_read ? std::min<int64_t>(least, taken.count()) : 0;
     }
     if (descriptor >= 0) {
-        close(descriptor);
+        close_descriptor(descriptor);
     }
     return least;
 }

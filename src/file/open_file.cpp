@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/base/no_cancellation.hpp"
 #include "core/system/regular_file.hpp"
 
 namespace via {
@@ -65,7 +66,7 @@ Status OpenFile::adopt(int descriptor, const char *path, OpenFile **out_file) {
     }
     auto *file = new (std::nothrow) OpenFile;
     if (file == nullptr) {
-        ::close(descriptor);
+        close_descriptor(descriptor);
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an open file");
     }
     file->descriptor_ = descriptor;
@@ -91,14 +92,14 @@ OpenFile::~OpenFile() {
     }
     std::free(path_);
     if (const int direct = direct_descriptor_; direct >= 0) {
-        ::close(direct);
+        close_descriptor(direct);
     }
     for (const std::atomic<int> &own : cpu_descriptors_) {
         if (own > 0) {
-            ::close(own - 1);
+            close_descriptor(own - 1);
         }
     }
-    ::close(descriptor_);
+    close_descriptor(descriptor_);
 }
 
 void OpenFile::release() {
@@ -142,7 +143,7 @@ int OpenFile::cpu_descriptor() {
         return descriptor_;
     }
     if (!own.compare_exchange_strong(found, opened + 1)) {
-        ::close(opened);
+        close_descriptor(opened);
         return found - 1;
     }
     return opened;
@@ -161,7 +162,7 @@ int OpenFile::direct_descriptor() {
         return opened;
     }
     if (opened >= 0) {
-        ::close(opened);
+        close_descriptor(opened);
     }
     return found;
 }

@@ -4,6 +4,7 @@
 
 #include "core/array/access_tracker.hpp"
 #include "core/base/checked.hpp"
+#include "core/base/no_cancellation.hpp"
 #include "core/layout/dtype.hpp"
 #include "cuda/ipc_handle.hpp"
 #include "ipc/lease.hpp"
@@ -52,7 +53,7 @@ struct ImportedMemory {
 
 void close_lease(void *context) {
     auto *imported = static_cast<ImportedMemory *>(context);
-    close(imported->lease);
+    close_descriptor(imported->lease);
     delete imported;
 }
 
@@ -82,7 +83,7 @@ Status open_leased(const Ticket &ticket, ImportedMemory *imported, Memory *out_m
     if (Status status =
             cuda::open_memory(ticket.memory, &out_memory->device_id, &start, &out_memory->nbytes, &imported->memory);
         status != VIA_OK) {
-        close(imported->lease);
+        close_descriptor(imported->lease);
         return status;
     }
     out_memory->start = static_cast<char *>(start);

@@ -8,6 +8,7 @@
 
 #include "core/array/access_tracker.hpp"
 #include "core/base/lock.hpp"
+#include "core/base/no_cancellation.hpp"
 
 namespace via {
 namespace {
@@ -69,7 +70,7 @@ private:
     // A storage without memory to track the access drops it while it has an owner.
     ~Lease() override {
         delist();
-        close(file_.descriptor);
+        close_descriptor(file_.descriptor);
     }
 
     void delist() {
@@ -95,7 +96,7 @@ Status make_lease(Storage *storage, Lease **out_lease) {
     VIA_TRY(make_shared_file(0, &file));
     *out_lease = new (std::nothrow) Lease(storage, file);
     if (*out_lease == nullptr) {
-        close(file.descriptor);
+        close_descriptor(file.descriptor);
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a lease of %zu bytes", sizeof(Lease));
     }
     return VIA_OK;
@@ -136,7 +137,7 @@ Status join_lease(const FileName &file, int *out_descriptor) {
     VIA_TRY(open_shared_file(file, true, &descriptor, &nbytes));
     if (!lock_file(descriptor, F_RDLCK)) {
         const int code = errno;
-        close(descriptor);
+        close_descriptor(descriptor);
         return code == EAGAIN || code == EACCES
                    ? fail(VIA_ERROR_EXCHANGE, "process %d has released the memory; expected it to hold an array on it",
                           file.process)

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/base/no_cancellation.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/system/regular_file.hpp"
 #include "ipc/ipc.hpp"
@@ -118,7 +119,7 @@ Status make_shared_file(int64_t nbytes, FileName *out_name) {
         status = io_error("fstat of shared memory");
     }
     if (status != VIA_OK) {
-        close(name.descriptor);
+        close_descriptor(name.descriptor);
         return status;
     }
     name.inode = about.st_ino;
@@ -135,7 +136,7 @@ Status open_shared_file(const FileName &name, bool writable, int *out_descriptor
         return errno == ENOENT ? not_found(name) : io_error("opening the memory that another process shares");
     }
     if (Status status = check_opened(descriptor, name, out_nbytes); status != VIA_OK) {
-        close(descriptor);
+        close_descriptor(descriptor);
         return status;
     }
     *out_descriptor = descriptor;
@@ -156,7 +157,7 @@ void end_mapping(const Deleter &deleter) {
         (void)munmap(deleter.address, static_cast<size_t>(deleter.nbytes));
     }
     count(Counter::HostBytes, -mapping->counted);
-    close(mapping->file.descriptor);
+    close_descriptor(mapping->file.descriptor);
     delete mapping;
 }
 
@@ -164,7 +165,7 @@ void end_mapping(const Deleter &deleter) {
 Status map_file(const FileName &file, int64_t nbytes, bool writable, bool counted, Deleter *out_deleter) {
     Mapping *mapping = nullptr;
     if (const Status made = make_object("a mapping", &mapping, file, 0); made != VIA_OK) {
-        close(file.descriptor);
+        close_descriptor(file.descriptor);
         return made;
     }
     *out_deleter = {end_mapping, nullptr, mapping, nullptr, nbytes};

@@ -1,5 +1,6 @@
 /* A thread that is ended inside a callback: the unwinding passes through the library, which must let it. CPython ends
- * foreign threads so at finalization; swallowing it aborts the process. */
+ * foreign threads so at finalization; swallowing it aborts the process. So does a thread that is ended where it closes
+ * a file. */
 #include <pthread.h>
 
 #include "producer.h"
@@ -181,6 +182,39 @@ static void a_thread_may_end_inside_the_deleter_of_an_imported_tensor(void **sta
     assert_usable();
 }
 
+static void *close_and_end(void *file) {
+    pthread_cancel(pthread_self());
+    via_file_release(file);
+    pthread_testcancel();
+    abort();
+}
+
+static void a_thread_that_is_to_end_closes_its_file_first(void **state) {
+    (void)state;
+    via_file *file = NULL;
+    ok(via_file_open("/proc/self/exe", NULL, &file));
+    run_to_its_end(close_and_end, file);
+    assert_usable();
+}
+
+static void *release_shared_and_end(void *array) {
+    pthread_cancel(pthread_self());
+    via_array_release(array);
+    pthread_testcancel();
+    abort();
+}
+
+static void a_thread_that_is_to_end_gives_shared_memory_back_first(void **state) {
+    (void)state;
+    via_memory *memory = NULL;
+    via_array *array = NULL;
+    ok(via_memory_create(VIA_MEMORY_SHARED, 0, &memory));
+    ok(via_empty(memory, VIA_INT8, 1, SHAPE(16), NULL, &array));
+    via_memory_release(memory);
+    run_to_its_end(release_shared_and_end, array);
+    assert_usable();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_thread_may_end_inside_a_release_callback),
@@ -189,6 +223,8 @@ int main(void) {
         TEST(a_thread_may_end_inside_an_alloc_callback),
         TEST(a_thread_may_end_inside_a_free_callback),
         TEST(a_thread_may_end_inside_the_deleter_of_an_imported_tensor),
+        TEST(a_thread_that_is_to_end_closes_its_file_first),
+        TEST(a_thread_that_is_to_end_gives_shared_memory_back_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

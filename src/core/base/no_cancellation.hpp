@@ -1,7 +1,8 @@
-// A scope without thread cancellation.
+// A scope without thread cancellation, and what is only done in one.
 #pragma once
 
 #include <pthread.h>
+#include <unistd.h>
 
 namespace via {
 
@@ -16,5 +17,11 @@ public:
 private:
     int before_ = PTHREAD_CANCEL_ENABLE;
 };
+
+// Closes a descriptor, mostly in destructors: a thread that ended in one would end the process.
+inline void close_descriptor(int descriptor) {
+    const NoCancellation scope;
+    ::close(descriptor);
+}
 
 }  // namespace via

@@ -1,4 +1,5 @@
 #include "core/system/regular_file.hpp"
+#include "core/base/no_cancellation.hpp"
 
 #include <fcntl.h>
 #include <libgen.h>
@@ -22,7 +23,7 @@ int open_again_if_interrupted(const char *path, int flags) {
 
 int close_keeping_errno(int descriptor) {
     const int saved = errno;
-    close(descriptor);
+    close_descriptor(descriptor);
     errno = saved;
     return -1;
 }

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/base/no_cancellation.hpp"
+
 namespace via {
 
 // Reads the start of a file as a string; false if there is none. Leaves errno unchanged.
@@ -18,7 +20,7 @@ inline bool read_small_file(const char *path, char *text, size_t capacity) {
     ssize_t length = 0;
     if (file >= 0) {
         length = std::max<ssize_t>(read(file, text, capacity - 1), 0);
-        close(file);
+        close_descriptor(file);
     }
     text[length] = '\0';
     errno = saved;
@@ -32,7 +34,7 @@ public:
         : descriptor_(open(path, O_RDONLY | O_CLOEXEC)), failure_(descriptor_ < 0 ? errno : 0) {}
     ~LineReader() {
         if (descriptor_ >= 0) {
-            close(descriptor_);
+            close_descriptor(descriptor_);
         }
     }
     LineReader(const LineReader &) = delete;

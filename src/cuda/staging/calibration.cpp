@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/base/no_cancellation.hpp"
 #include "core/system/regular_file.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/device.hpp"
@@ -260,7 +261,7 @@ bool may_write_all() {
 bool write_whole(int descriptor) {
     FILE *file = may_write_all() ? fdopen(descriptor, "w") : nullptr;
     if (file == nullptr) {
-        close(descriptor);
+        close_descriptor(descriptor);
         return false;
     }
     print_calibration(file);
@@ -330,7 +331,7 @@ Status open_calibration(const char *path, FILE **out_file) {
     }
     const Status status = io_failure("open", path);
     if (descriptor >= 0) {
-        close(descriptor);
+        close_descriptor(descriptor);
     }
     return status;
 }
