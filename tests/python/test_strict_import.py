@@ -117,6 +117,15 @@ def test_constants_of_tensorflow_are_read_only() -> None:
     assert not via.from_dlpack(constant, copy=True).readonly
 
 
+def test_tensors_of_texts_and_resources_are_refused() -> None:
+    """TensorFlow's __dlpack__ ends the process for them."""
+    tensorflow = peer("tensorflow")
+    for tensor in (tensorflow.constant(["a"]), tensorflow.raw_ops.VarHandleOp(dtype=tensorflow.float32, shape=())):
+        for take_in in (via.asarray, via.from_dlpack):
+            with pytest.raises(via.ExchangeError, match="texts, resources"):
+                take_in(tensor)
+
+
 def test_read_only_stays_read_only_in_every_view_and_export() -> None:
     a = take(Producer(flags=READ_ONLY))
     for view in (a, a[0], a.T, a.reshape(6), a.view("int32")):

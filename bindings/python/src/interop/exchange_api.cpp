@@ -32,10 +32,11 @@ bool has_lazy_views(PyObject *type) {
     return PyObject_HasAttrString(type, "is_neg") != 0 && PyObject_HasAttrString(type, "is_conj") != 0;
 }
 
+bool is_tensorflow(PyObject *type) { return PyObject_HasAttrString(type, "backing_device") != 0; }
+
 // Matches arrays of JAX, TensorFlow and Arrow.
 bool is_immutable(PyObject *type) {
-    return PyObject_HasAttrString(type, "block_until_ready") != 0 ||
-           PyObject_HasAttrString(type, "backing_device") != 0 ||
+    return PyObject_HasAttrString(type, "block_until_ready") != 0 || is_tensorflow(type) ||
            PyObject_HasAttrString(type, "__arrow_c_array__") != 0;
 }
 
@@ -50,6 +51,22 @@ bool requires_gradient(PyObject *object) {
     Ref value(PyObject_GetAttr(object, name));
     PyErr_Clear();
     return value.get() == Py_True;
+}
+
+// Matches tensors of TensorFlow whose elements are objects of its own.
+bool holds_references(PyObject *object) {
+    Ref dtype(PyObject_GetAttrString(object, "dtype"));
+    Ref name(dtype ? PyObject_GetAttrString(dtype.get(), "name") : nullptr);
+    PyErr_Clear();
+    if (!name || !PyUnicode_Check(name.get())) {
+        return false;
+    }
+    for (const char *each : {"string", "resource", "variant"}) {
+        if (PyUnicode_CompareWithASCIIString(name.get(), each) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // A slot owns its type, so that no other type can have its address.
@@ -83,7 +100,8 @@ KnownType look_at(PyObject *type) {
                        false,
                        has_lazy_views(type),
                        has_mask(type, numpy.get()),
-                       is_immutable(type)};
+                       is_immutable(type),
+                       is_tensorflow(type)};
     Py_INCREF(type);
     KnownType &known = slot_of(type);
     Ref forgotten(known.type);
@@ -99,7 +117,13 @@ void mark_prepared(PyObject *type) {
 bool is_exportable(const char *function, PyObject *object, bool may_be_complex) {
     static PyObject *const is_neg = PyUnicode_InternFromString("is_neg");
     static PyObject *const is_conj = PyUnicode_InternFromString("is_conj");
-    if (!known_type(type_of(object)).has_lazy_views) {
+    const KnownType known = known_type(type_of(object));
+    if (known.is_tensorflow && holds_references(object)) {
+        raise_buffer(VIA_ERROR_EXCHANGE, "%s: x is a tensor of texts, resources or variants; expected numbers",
+                     function);
+        return false;
+    }
+    if (!known.has_lazy_views) {
         return true;
     }
     if (answers_true(object, is_neg) || (may_be_complex && answers_true(object, is_conj))) {

@@ -16,6 +16,7 @@ struct KnownType {
     bool has_lazy_views;           // see is_exportable()
     bool has_mask;                 // see has_no_mask()
     bool is_immutable;             // whose arrays nobody writes
+    bool is_tensorflow;            // see is_exportable()
 };
 
 // Returns the cached properties of a type.
@@ -31,7 +32,8 @@ void mark_prepared(PyObject *type);
 Ref loaded(const char *module, const char *name);
 
 // Refuses PyTorch's lazily negated or conjugated views, whose memory holds other numbers, and tensors that require a
-// gradient. PyTorch's __dlpack__ refuses them too, but its other exports do not. False with an exception set.
+// gradient. PyTorch's __dlpack__ refuses them too, but its other exports do not. Refuses TensorFlow's tensors of texts
+// and resources, for which its __dlpack__ ends the process. False with an exception set.
 bool is_exportable(const char *function, PyObject *object, bool may_be_complex);
 
 // Refuses arrays of NumPy's whose mask hides an element, since no protocol says which. False with an exception set.
