@@ -176,14 +176,14 @@ def test_offsets_in_files_are_integers_of_any_library(tmp_path: Path) -> None:
     path = tmp_path / "numbers"
     path.write_bytes(bytes(range(64)))
     with via.open(path, "r+", dtype="uint8") as file:
-        assert file.array(4, offset=Number(8)).tolist() == [8, 9, 10, 11]  # type: ignore[arg-type]
-        assert file.array(Number(4), offset=Number(8)).tolist() == [8, 9, 10, 11]  # type: ignore[arg-type]
+        assert file.array(4, offset=Number(8)).tolist() == [8, 9, 10, 11]
+        assert file.array(Number(4), offset=Number(8)).tolist() == [8, 9, 10, 11]
         room = via.empty(4, "uint8")
-        assert file.read(room, Number(8)).tolist() == [8, 9, 10, 11]  # type: ignore[arg-type]
-        assert file.read(offset=Number(60)).tolist() == [60, 61, 62, 63]  # type: ignore[arg-type]
-        assert file.read_submit(room, Number(4)).wait() is None  # type: ignore[arg-type]
-        file.write(room, Number(0))  # type: ignore[arg-type]
-        file.write_submit(room, Number(0)).wait()  # type: ignore[arg-type]
+        assert file.read(room, Number(8)).tolist() == [8, 9, 10, 11]
+        assert file.read(offset=Number(60)).tolist() == [60, 61, 62, 63]
+        assert file.read_submit(room, Number(4)).wait() is None
+        file.write(room, Number(0))
+        file.write_submit(room, Number(0)).wait()
         assert file[Number(3)].shape == ()
         for huge in HUGE:
             for call in (

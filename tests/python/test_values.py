@@ -50,7 +50,7 @@ def test_complex_numbers_of_numpy_keep_their_imaginary_part(dtype: str, kind: st
 def test_a_number_that_says_its_complex_value_is_asked_for_it() -> None:
     for dtype in COMPLEX:
         a = via.empty(2, dtype)
-        a.fill(Complex(3 - 4j))  # type: ignore[arg-type]
+        a.fill(Complex(3 - 4j))
         assert a.tolist() == [3 - 4j] * 2
 
 

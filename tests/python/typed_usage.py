@@ -9,6 +9,13 @@ from fractions import Fraction
 import viaduct as via
 
 
+class Integer:
+    """A number as NumPy's integers are: no int, and taken for one."""
+
+    def __index__(self) -> int:
+        return 3
+
+
 def wrap_and_view() -> via.Array:
     values = (ctypes.c_float * 12)(*range(12))
     a: via.Array = via.wrap(ctypes.addressof(values), (3, 4), "float32", strides=(16, 4), owner=values, readonly=True)
@@ -80,6 +87,11 @@ def allocate() -> via.Array:
 def make() -> list[via.Array]:
     a = via.zeros((2, 3), "float32", device="cpu", memory="shared")
     b = via.full(3, 1 + 2j, "complex64")
+    via.fill(a, Fraction(1, 2))
+    a.fill(Fraction(1, 2))
+    via.full(Integer(), Fraction(1, 2), "float32")
+    via.copy_indexed(a, None, a, [0, 1], Integer())
+    via.stream_blocks("numbers.npy", Integer(), depth=Integer())
     return [a, b, via.ones(3, "int8"), via.empty_like(a), via.zeros_like(a, "int8"), via.full_like(bytearray(3), 7)]
 
 

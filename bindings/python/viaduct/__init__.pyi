@@ -15,6 +15,7 @@ from typing import (
     Never,
     NoReturn,
     Protocol,
+    SupportsComplex,
     SupportsFloat,
     SupportsIndex,
     TypeAlias,
@@ -107,10 +108,11 @@ __version__: str
 
 _T = TypeVar("_T")
 _Path: TypeAlias = str | bytes | PathLike[str] | PathLike[bytes]
-_Shape: TypeAlias = int | Sequence[SupportsIndex]
+_Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Key: TypeAlias = SupportsIndex | slice | EllipsisType | None | tuple[SupportsIndex | slice | EllipsisType | None, ...]
 _Number: TypeAlias = bool | int | float | complex
 # NumPy's arrays and scalars are numbers, too.
+_AnyNumber: TypeAlias = SupportsFloat | SupportsComplex
 _Numbers: TypeAlias = SupportsFloat | Sequence[SupportsFloat]
 
 # Names, dtypes of NumPy, ml_dtypes, torch and TensorFlow, types of ctypes, numbers of the C API.
@@ -322,7 +324,7 @@ class Array:
     def copy(self, device: _Device | None = None) -> Array:
         """Returns a new row-major array with the same elements, on `device` if it is given."""
 
-    def fill(self, value: _Number | bytes, /) -> None:
+    def fill(self, value: _AnyNumber | bytes, /) -> None:
         """Sets every element to a number, or to the bytes of one element (for records and every other type)."""
 
     def record_stream(self, stream: _Stream | None = None) -> None:
@@ -572,7 +574,7 @@ class Batch:
         dst_index: _Index | None,
         src: _Exporter,
         src_index: _Index | None,
-        axis: int = 0,
+        axis: SupportsIndex = 0,
         *,
         casting: _Casting | None = None,
         overflow: Literal["infinity", "saturate"] | None = None,
@@ -637,7 +639,7 @@ class File:
     @property
     def _given(self) -> Any: ...
     def _set_given(self, given: object, /) -> None: ...
-    def array(self, shape: _Shape | None = None, dtype: _DType | None = None, offset: int = 0) -> Array:
+    def array(self, shape: _Shape | None = None, dtype: _DType | None = None, offset: SupportsIndex = 0) -> Array:
         """Maps the file's pages as an array, without a copy. The system reads pages on first access.
 
         Uses shape and dtype of the header or of open() unless given; one extent may be -1. Read-only unless the mode
@@ -647,7 +649,7 @@ class File:
     def read(
         self,
         dst: _Exporter | None = None,
-        offset: int = 0,
+        offset: SupportsIndex = 0,
         *,
         shape: _Shape | None = None,
         dtype: _DType | None = None,
@@ -680,13 +682,13 @@ class File:
         `byteorder` is theirs.
         """
 
-    def write(self, src: _Exporter, offset: int = 0, *, stream: _Stream | None = None) -> None:
+    def write(self, src: _Exporter, offset: SupportsIndex = 0, *, stream: _Stream | None = None) -> None:
         """Writes the elements of an array of any layout, on any device; ordered as read() is."""
 
-    def read_submit(self, dst: _Exporter, offset: int = 0, *, stream: _Stream | None = None) -> Task:
+    def read_submit(self, dst: _Exporter, offset: SupportsIndex = 0, *, stream: _Stream | None = None) -> Task:
         """Starts a read, after the stream's work so far if one is given, and returns a Task at once."""
 
-    def write_submit(self, src: _Exporter, offset: int = 0, *, stream: _Stream | None = None) -> Task:
+    def write_submit(self, src: _Exporter, offset: SupportsIndex = 0, *, stream: _Stream | None = None) -> Task:
         """Starts a write, after the stream's work so far if one is given, and returns a Task at once."""
 
     def close(self) -> None:
@@ -816,7 +818,7 @@ def save(
     arrays: Any,
     *,
     metadata: Mapping[str, str] | None = None,
-    shard_bytes: int = 0,
+    shard_bytes: SupportsIndex = 0,
     durable: bool = False,
     page_cache: Literal["auto", "use", "avoid"] = "auto",
     stream: _Stream | None = None,
@@ -842,11 +844,11 @@ def open_safetensors(path: _Path, *, page_cache: Literal["auto", "use", "avoid"]
 
 def stream_blocks(
     file: File | _Path,
-    block: int,
+    block: SupportsIndex,
     device: _Device = "cpu",
     *,
     output: File | _Path | None = None,
-    depth: int = 4,
+    depth: SupportsIndex = 4,
     stream: _Stream | None = None,
     progress: Callable[[int, int], object] | bool | None = None,
 ) -> Iterator[Block]:
@@ -962,7 +964,7 @@ def ones(
 
 def full(
     shape: _Shape,
-    fill_value: _Number | bytes,
+    fill_value: _AnyNumber | bytes,
     dtype: _DType,
     *,
     device: _Device = "cpu",
@@ -1010,7 +1012,7 @@ def ones_like(
 def full_like(
     x: _Exporter,
     /,
-    fill_value: _Number | bytes,
+    fill_value: _AnyNumber | bytes,
     dtype: _DType | None = None,
     *,
     device: _Device | None = None,
@@ -1096,7 +1098,7 @@ def copy_indexed(
     dst_index: _Index | None,
     src: _Exporter,
     src_index: _Index | None,
-    axis: int = 0,
+    axis: SupportsIndex = 0,
     stream: _Stream | None = None,
     *,
     casting: _Casting | None = None,
@@ -1118,7 +1120,7 @@ def copy_indexed_submit(
     dst_index: _Index | None,
     src: _Exporter,
     src_index: _Index | None,
-    axis: int = 0,
+    axis: SupportsIndex = 0,
     stream: _Stream | None = None,
     *,
     casting: _Casting | None = None,
@@ -1130,7 +1132,7 @@ def copy_indexed_submit(
 ) -> Task:
     """Starts a copy as copy_indexed() does, after the stream's work so far, and returns a Task at once."""
 
-def fill(dst: _Exporter, value: _Number | bytes, stream: _Stream | None = None) -> None:
+def fill(dst: _Exporter, value: _AnyNumber | bytes, stream: _Stream | None = None) -> None:
     """Sets every element to a number, or to the bytes of one element."""
 
 def copy_explain(dst: _Exporter, src: _Exporter) -> str:
