@@ -252,6 +252,7 @@ def test_the_owner_is_seen_through_every_view_and_nobody_elses() -> None:
 def test_one_element_is_a_number_and_more_are_not() -> None:
     a = via.empty((1, 2), "float32")
     a[0, 0], a[0, 1] = 1.5, 2.5
-    assert float(a[0, 1]) == 2.5 and int(a[0, :1]) == 1
+    assert float(a[0, 1]) == 2.5 and int(a[0, :1]) == 1 and complex(a[0, 1]) == 2.5
+    assert complex(via.full((1,), 1 + 2j, "complex64")) == 1 + 2j
     with pytest.raises(ValueError, match="item"):
         float(a)

@@ -65,6 +65,13 @@ PyObject *numpy_method(PyObject *self, PyObject *) { return call_helper("to_nump
 PyObject *tolist_method(PyObject *self, PyObject *) { return call_helper("to_list", self); }
 PyObject *item_method(PyObject *self, PyObject *) { return call_helper("to_scalar", self); }
 
+// Without it complex() asks __float__, which has no imaginary part to give.
+PyObject *complex_method(PyObject *self, PyObject *) {
+    Ref element(item_method(self, nullptr));
+    auto *type = reinterpret_cast<PyObject *>(&PyComplex_Type);
+    return element ? PyObject_CallFunctionObjArgs(type, element.get(), nullptr) : nullptr;
+}
+
 PyObject *reduce_ex_method(PyObject *self, PyObject *protocol) {
     Ref module(PyImport_ImportModule("viaduct._pickle"));
     return module ? PyObject_CallMethod(module.get(), "reduce", "OO", self, protocol) : nullptr;
@@ -108,6 +115,9 @@ PyMethodDef kDataMethods[] = {
     {"item", item_method, METH_NOARGS,
      "item($self)\n--\n\n"
      "Returns the only element as a Python value."},
+    {"__complex__", complex_method, METH_NOARGS,
+     "__complex__($self)\n--\n\n"
+     "Returns the only element as a complex number."},
     {"tolist", tolist_method, METH_NOARGS,
      "tolist($self)\n--\n\n"
      "Returns the elements as nested lists of Python values."},
