@@ -224,6 +224,7 @@ def test_the_repr_says_where_what_and_whose() -> None:
     for word in (hex(a.ptr), "(3, 4)", "float32", "cpu", "read-only", "c_float_Array_12"):
         assert word in text
     assert "viaduct" in repr(via.empty((1,), "int8"))
+    assert "at 0x0, shape (0, 3)" in repr(via.empty((0, 3), "int8"))
     assert "a release function" in repr(via.wrap(4096, 0, "int8", release=lambda: None))
     assert "nobody" in repr(via.wrap(4096, 0, "int8"))
 

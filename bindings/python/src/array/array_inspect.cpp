@@ -148,16 +148,18 @@ PyGetSetDef kInspectGetters[] = {
 
 PyObject *array_repr(PyObject *self) {
     via_array *array = handle_of(self);
+    Ref ptr(get_ptr(self, nullptr));
+    Ref address(ptr ? PyNumber_ToBase(ptr.get(), 16) : nullptr);  // "%p" writes that of no elements as "0x(nil)"
     Ref shape(get_shape(self, nullptr));
     Ref name(get_dtype_name(self, nullptr));
     Ref device(get_device(self, nullptr));
     Ref owner(owner_text(self));
-    if (!shape || !name || !device || !owner) {
+    if (!address || !shape || !name || !device || !owner) {
         return nullptr;
     }
     bool read_only = (via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0;
-    return PyUnicode_FromFormat("<viaduct.Array at %p, shape %S, %U, %U%s, owned by %U>", via_array_data(array),
-                                shape.get(), name.get(), device.get(), read_only ? ", read-only" : "", owner.get());
+    return PyUnicode_FromFormat("<viaduct.Array at %U, shape %S, %U, %U%s, owned by %U>", address.get(), shape.get(),
+                                name.get(), device.get(), read_only ? ", read-only" : "", owner.get());
 }
 
 }  // namespace viapy
