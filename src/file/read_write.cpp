@@ -128,7 +128,7 @@ Status resize(OpenFile *file, int64_t nbytes) {
 static bool is_too_full(int descriptor, int64_t nbytes) {
     struct stat file{};
     struct statvfs disk{};
-    if (fstat(descriptor, &file) != 0 || fstatvfs(descriptor, &disk) != 0 || disk.f_blocks == 0) {
+    if (fstat(descriptor, &file) != 0 || fstatvfs(descriptor, &disk) != 0 || disk.f_blocks == 0 || disk.f_frsize == 0) {
         return false;
     }
     const int64_t lacking = std::max<int64_t>(nbytes - int64_t{file.st_blocks} * 512, 0);
