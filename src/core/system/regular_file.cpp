@@ -1,5 +1,4 @@
 #include "core/system/regular_file.hpp"
-#include "core/base/no_cancellation.hpp"
 
 #include <fcntl.h>
 #include <libgen.h>
@@ -13,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+
+#include "core/base/no_cancellation.hpp"
 
 namespace via {
 namespace {
