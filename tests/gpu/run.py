@@ -179,7 +179,7 @@ def run_sanitized(bundle: Bundle) -> Suite:
         suite.notes.append("compute-sanitizer is not here")
         return suite
     kept = 0
-    sizes = {ring_bytes(bundle, suite), size_limit("pinned_block"), *table_sizes()}
+    sizes = {*ring_sizes(bundle, suite), size_limit("pinned_block"), *table_sizes()}
     with ThreadPoolExecutor(max_workers=min(SANITIZED_AT_ONCE, len(os.sched_getaffinity(0)))) as pool:
         outcomes = list(pool.map(lambda program: run_one_sanitized(bundle, tool, program), bundle.programs))
     for program, (status, text, _) in zip(bundle.programs, outcomes, strict=True):
@@ -204,14 +204,16 @@ def run_one_sanitized(bundle: Bundle, tool: str, program: Path) -> tuple[int, st
     return status, text, time.monotonic() - start
 
 
-def ring_bytes(bundle: Bundle, suite: Suite) -> int:
-    """The size of the staging ring of each device, which is the same for all; 0 if the package does not report."""
+def ring_sizes(bundle: Bundle, suite: Suite) -> set[int]:
+    """The sizes of the staging rings of each device, which are the same for all; {0} if the package does not report.
+    The first ones have a sixteenth and three of the whole, the last one what is left."""
     question = "import viaduct; print(viaduct.device_info('cuda:0')['staging_bytes'])"
     status, text = bundle.run([sys.executable, "-c", question], "ring", FACTS_SECONDS, **python_environment(bundle))
     if status != 0:
         suite.notes.append(f"the size of the staging ring is not known: {text.strip()[-200:]}")
-        return 0
-    return int(text)
+        return {0}
+    whole = int(text)
+    return {whole * sixteenths // 16 for sixteenths in (1, 3, 12, 13, 15, 16)}
 
 
 def size_limit(name: str) -> int:

@@ -71,6 +71,63 @@ static void explaining_pins_nothing(void **state) {
     run_apart(explain_before_any_copy, (const char *const[]){"VIADUCT_NUM_THREADS=2", NULL}); /* one stages nothing */
 }
 
+static int64_t staged_after(CUdeviceptr device, const char *host, int32_t copies) {
+    for (int32_t i = 0; i < copies; ++i) {
+        copy_in(device, host, large);
+    }
+    return stats_now().staged_bytes;
+}
+
+static int64_t staging_limit(void) {
+    via_device_properties properties = VIA_DEVICE_PROPERTIES_INIT;
+    ok(via_device_info(VIA_DEVICE_CUDA, 0, &properties));
+    return properties.staging_bytes;
+}
+
+/* Copies of 9 MiB: 1 is worth a small ring, 4 a larger one, 57 the largest. */
+static void copy_more_and_more(void) {
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    const CUdeviceptr device = device_memory(large);
+    char *host = pageable_memory(large);
+    fill_pattern(host, large, 1);
+    const int64_t most = staging_limit();
+    const int64_t first = staged_after(device, host, 1);
+    const int64_t second = staged_after(device, host, 4);
+    assert_int_in_range(first, 1, most / 16);
+    assert_int_in_range(second, 2 * first, most / 4);
+    assert_int_equal(staged_after(device, host, 60), most);
+    assert_device_pattern(device, large, 1);
+    ok(via_cuda_warmup(0));
+    assert_int_equal(stats_now().staged_bytes, most);
+}
+
+static void a_process_pins_more_as_it_copies_more(void **state) {
+    (void)state;
+    run_apart(copy_more_and_more, (const char *const[]){"VIADUCT_NUM_THREADS=2", NULL});
+}
+
+static void copy_where_nothing_more_can_be_pinned(void) {
+    assert_true(driver_is_there());
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    const CUdeviceptr device = device_memory(large);
+    char *host = pageable_memory(large);
+    fill_pattern(host, large, 1);
+    const int64_t first = staged_after(device, host, 1);
+    fake(fake_fail_at)("cuMemHostRegister", -1, CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(staged_after(device, host, 4), first);
+    fake(fake_clear_faults)();
+    assert_int_equal(staged_after(device, host, 4), first); /* does not try for each copy */
+    assert_device_pattern(device, large, 1);
+    assert_int_equal(staged_after(device, host, 60), staging_limit());
+    assert_device_pattern(device, large, 1);
+}
+
+static void a_ring_that_cannot_grow_serves_as_it_is(void **state) {
+    (void)state;
+    steer();
+    run_apart(copy_where_nothing_more_can_be_pinned, (const char *const[]){"VIADUCT_NUM_THREADS=2", NULL});
+}
+
 typedef struct worker {
     pthread_t thread;
     CUdeviceptr device;
@@ -200,6 +257,8 @@ int main(void) {
         GPU_TEST(a_large_copy_goes_there_and_back),
         GPU_TEST(the_pinned_memory_is_counted_and_announced),
         GPU_TEST(explaining_pins_nothing),
+        GPU_TEST(a_process_pins_more_as_it_copies_more),
+        GPU_TEST(a_ring_that_cannot_grow_serves_as_it_is),
         GPU_TEST(threads_that_copy_at_once_do_not_mix_their_bytes),
         GPU_TEST(one_thread_is_enough),
         GPU_TEST(a_calibration_is_saved_and_restored),

@@ -490,14 +490,16 @@ static int64_t most_alive(int kind, int64_t before) {
         case FAKE_MODULES:
             return INT64_MAX;
         case FAKE_HOST_REGISTRATIONS:
-            return larger(before, via_max_pinned_blocks + via_max_descriptor_tables + device_count());
+            return larger(before,
+                          via_max_pinned_blocks + via_max_descriptor_tables + (int64_t)via_max_rings * device_count());
         case FAKE_STREAMS:
             return larger(before, (int64_t)(via_max_internal_streams + via_max_side_streams) * device_count());
         case FAKE_EVENTS: /* and an idle table keeps the fence of its last run */
-            return larger(before, (int64_t)(via_max_idle_fences + via_max_ring_slots) * device_count() +
+            return larger(before, (int64_t)(via_max_idle_fences + via_max_rings * via_max_ring_slots) * device_count() +
                                       fake(fake_live)(FAKE_HOST_REGISTRATIONS));
-        case FAKE_DEVICE_ALLOCATIONS: /* scratch memory of the ring */
-        case FAKE_POOLS:              /* of other scratch memory */
+        case FAKE_DEVICE_ALLOCATIONS: /* scratch memory of the rings */
+            return larger(before, (int64_t)via_max_rings * device_count());
+        case FAKE_POOLS: /* of other scratch memory */
             return larger(before, device_count());
         default:
             return before;

@@ -141,6 +141,30 @@ void the_ring_keeps_within_what_it_may_have(void **) {
     }
 }
 
+void a_growing_ring_keeps_within_it_too(void **) {
+    using via::cuda::RingSize;
+    for (const int64_t most : {int64_t{0}, kMiB - 1, kMiB, 16 * kMiB - 1, 16 * kMiB, 33 * kMiB, 64 * kMiB}) {
+        for (const bool has_medium : {false, true}) {
+            int64_t pinned = 0;
+            for (const RingSize size : {RingSize::Small, RingSize::Medium, RingSize::Large}) {
+                if (size == RingSize::Medium && !has_medium) {
+                    continue;
+                }
+                const RingShape shape = shape_growing_ring(most, pinned, size);
+                assert_true(shape.slot_count == 0 || shape.slot_count >= kFewestSlots);
+                assert_true(shape.slot_count <= Ring::kMostSlots);
+                pinned += shape.nbytes();
+                assert_true(pinned <= most);
+            }
+            assert_int_equal(pinned > 0, shape_ring(most).slot_count > 0);
+            assert_true(most % kMiB != 0 || most < 16 * kMiB || pinned > most - 4 * kMiB);
+        }
+    }
+    // What it may have may have become less.
+    assert_int_equal(shape_growing_ring(16 * kMiB, 16 * kMiB, RingSize::Large).slot_count, 0);
+    assert_int_equal(shape_growing_ring(16 * kMiB, 64 * kMiB, RingSize::Medium).slot_count, 0);
+}
+
 void the_ring_has_a_sixteenth_of_the_memory_at_most(void **) {
     assert_int_equal(most_ring_bytes(), std::min(64 * kMiB, via::usable_memory() / 16));
 }
@@ -221,6 +245,7 @@ int main() {
         cmocka_unit_test(every_cut_covers_the_copy_once),
         cmocka_unit_test(chunks_grow_at_first_and_shrink_at_last),
         cmocka_unit_test(the_ring_keeps_within_what_it_may_have),
+        cmocka_unit_test(a_growing_ring_keeps_within_it_too),
         cmocka_unit_test(the_ring_has_a_sixteenth_of_the_memory_at_most),
         cmocka_unit_test(planning_reads_no_file_of_a_limit),
         cmocka_unit_test(a_list_of_cpus_is_read_as_the_kernel_writes_it),

@@ -6,8 +6,9 @@
 enum {
     via_max_internal_streams = 8, /* of a device */
     via_max_side_streams = 4,     /* of a device, for copies between two */
-    via_max_ring_slots = 16,      /* of a device's ring, each with an event */
-    via_max_pinned_blocks = 1,    /* of pinned memory, besides the ring of each device: for small copies */
+    via_max_rings = 3,            /* of a device, each larger than the one before */
+    via_max_ring_slots = 16,      /* of a ring, each with an event */
+    via_max_pinned_blocks = 1,    /* of pinned memory, besides the rings of each device: for small copies */
     via_pinned_block_bytes = 2097152,
     via_max_descriptor_tables =
         512,                      /* of batches, each in a block of its own with a fence; as many as ever ran at once */

@@ -36,6 +36,17 @@ RingShape shape_ring(int64_t most) {
     return count >= kFewestSlots ? RingShape{kLeastSlot, count} : RingShape{};
 }
 
+RingShape shape_growing_ring(int64_t most, int64_t pinned, RingSize size) {
+    const int64_t unit = round_down(most / 64, kSlotUnit);
+    if (unit < kLeastSlot) {
+        return pinned == 0 ? shape_ring(most) : RingShape{};
+    }
+    const auto whole_slots = Ring::kMostSlots - static_cast<int32_t>(pinned / (4 * unit));
+    const RingShape shapes[] = {{unit, 4}, {2 * unit, 6}, {4 * unit, whole_slots}};
+    const RingShape shape = shapes[static_cast<int32_t>(size)];
+    return shape.slot_count >= kFewestSlots && pinned + shape.nbytes() <= most ? shape : RingShape{};
+}
+
 Status Ring::make_slots(int32_t device_id) {
     const int64_t nbytes = shape_.nbytes();
     const int32_t node = node_of_device(device_id);
@@ -52,6 +63,8 @@ Status Ring::make_slots(int32_t device_id) {
     return VIA_OK;
 }
 
+int64_t Ring::pinned_bytes() const { return shape_.nbytes() + (smaller_ != nullptr ? smaller_->pinned_bytes() : 0); }
+
 Status Ring::scratch(char **out_scratch) {
     const std::lock_guard<std::mutex> lock(making);
     if (scratch_ == 0) [[unlikely]] {
@@ -65,13 +78,14 @@ Status Ring::scratch(char **out_scratch) {
     return VIA_OK;
 }
 
-Status Ring::make(int32_t device_id, const ContextKey &context, Ring **out_ring) {
-    const RingShape shape = shape_ring(find_ring_bytes());
+Status Ring::make(int32_t device_id, const ContextKey &context, const RingShape &shape, Ring **out_ring) {
     if (shape.slot_count == 0) {
         return fail(VIA_ERROR_UNSUPPORTED,
                     "this process may pin too little memory for staging with device %d; expected at least %lld bytes",
                     device_id, static_cast<long long>(kLeastSlot * kFewestSlots));
     }
+    ContextScope scope;
+    VIA_TRY(scope.enter(context.context));
     auto *ring = new (std::nothrow) Ring;
     if (ring == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a ring of staging slots");
@@ -89,7 +103,20 @@ Status Ring::make(int32_t device_id, const ContextKey &context, Ring **out_ring)
     return VIA_OK;
 }
 
-Status Ring::acquire(int32_t device_id, const ContextKey &context, Ring **out_ring) {
+// Replaces the ring by a larger one if that can be had. Tries once: failing takes as long as making.
+void Ring::grow(int32_t device_id, RingSize size, Ring **ring) {
+    Ring *smaller = *ring;
+    Ring *larger = nullptr;
+    smaller->size_ = size;
+    const RingShape shape = shape_growing_ring(find_ring_bytes(), smaller->pinned_bytes(), size);
+    if (shape.slot_count > 0 && make(device_id, smaller->context_, shape, &larger) == VIA_OK) {
+        larger->size_ = size;
+        larger->smaller_ = smaller;
+        *ring = larger;
+    }
+}
+
+Status Ring::acquire(int32_t device_id, const ContextKey &context, RingSize size, Ring **out_ring) {
     if (context.id == 0) {
         return fail(VIA_ERROR_CUDA, "cuCtxGetId: the primary context of device %d has no number", device_id);
     }
@@ -100,9 +127,10 @@ Status Ring::acquire(int32_t device_id, const ContextKey &context, Ring **out_ri
         ring = nullptr;
     }
     if (ring == nullptr) {
-        ContextScope scope;
-        VIA_TRY(scope.enter(context.context));
-        VIA_TRY(make(device_id, context, &ring));
+        VIA_TRY(make(device_id, context, shape_growing_ring(find_ring_bytes(), 0, size), &ring));
+        ring->size_ = size;
+    } else if (ring->size_ < size) {
+        grow(device_id, size, &ring);
     }
     ring->references_.retain();
     *out_ring = ring;
@@ -137,6 +165,9 @@ void Ring::destroy() {
     forget_at_driver();
     if (memory_.address != nullptr && unpin_block(memory_)) {
         count(Counter::StagedBytes, -memory_.nbytes);
+    }
+    if (smaller_ != nullptr) {
+        smaller_->release();
     }
     delete this;
 }

@@ -86,16 +86,23 @@ struct RingShape {
 // Returns the shape of a ring of at most `most` bytes, without slots if that is too little.
 RingShape shape_ring(int64_t most);
 
+// Pinning memory takes 0.2 ms/MiB, longer than a few copies gain. A device has a small ring first, and gets larger ones
+// as it copies more, until all of them have `most` bytes. `pinned`: those of its rings so far. Returns a shape without
+// slots if there is too little left.
+enum class RingSize : int32_t { Small, Medium, Large };
+RingShape shape_growing_ring(int64_t most, int64_t pinned, RingSize size);
+
 // The ring: pinned slots of one device, for copies of pageable memory. Copies share it slot by slot, in the order
 // they asked.
 class Ring {
 public:
     static constexpr int32_t kMostSlots = via_max_ring_slots;
 
-    // Returns the ring of the device's primary context, retained for the caller. Makes it at the first call, and again
-    // after a reset of the context. Errors: VIA_ERROR_UNSUPPORTED where it may not have enough memory, VIA_ERROR_CUDA,
+    // Returns the largest ring of the device's primary context, retained for the caller. Makes one if there is none, as
+    // after a reset of the context, or if all are smaller than that size; if a larger one cannot be had, a smaller one
+    // serves. Errors: VIA_ERROR_UNSUPPORTED where it may not have enough memory, VIA_ERROR_CUDA,
     // VIA_ERROR_OUT_OF_MEMORY.
-    VIA_NODISCARD static Status acquire(int32_t device_id, const ContextKey &context, Ring **out_ring);
+    VIA_NODISCARD static Status acquire(int32_t device_id, const ContextKey &context, RingSize size, Ring **out_ring);
     void release();
 
     Ring(const Ring &) = delete;
@@ -125,12 +132,15 @@ private:
     Ring() = default;
     ~Ring() = default;
 
-    VIA_NODISCARD static Status make(int32_t device_id, const ContextKey &context, Ring **out_ring);
+    VIA_NODISCARD static Status make(int32_t device_id, const ContextKey &context, const RingShape &shape,
+                                     Ring **out_ring);
+    static void grow(int32_t device_id, RingSize size, Ring **ring);
     VIA_NODISCARD Status make_slots(int32_t device_id);
     void forget_at_driver();
     void destroy();
     bool has_free_slot() const { return idle_ != nullptr || first_in_flight_ != nullptr; }
     bool oldest_has_landed() const;
+    int64_t pinned_bytes() const;  // of this ring and those before
     Slot *pop();
     void push_idle(Slot *slot);
 
@@ -140,6 +150,8 @@ private:
     RingShape shape_;
     CUdeviceptr scratch_ = 0;
     CpuSet cpus_{};
+    Ring *smaller_ = nullptr;  // the one before, kept: freeing its memory might wait for other work of the device
+    RingSize size_{};          // that was wanted last, whether it could be had or not
     Slot slots_[kMostSlots] = {};
 
     std::mutex mutex_;

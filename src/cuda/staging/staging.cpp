@@ -113,25 +113,27 @@ Status record_end(const StagedStreams &streams, Fence **out_fence) {
     return status;
 }
 
-Status acquire_ring(int32_t device_id, UniqueRing *ring) {
+Status acquire_ring(int32_t device_id, RingSize size, UniqueRing *ring) {
     ContextKey key{};
     VIA_TRY(primary_context(device_id, &key));
-    return Ring::acquire(device_id, key, ring->out());
+    return Ring::acquire(device_id, key, size, ring->out());
 }
 
-// Making the ring takes longer than a small copy gains. Small copies go to the driver until together they would have
-// gained as much. A large copy makes the ring at once.
-constexpr int64_t kMakesRing = int64_t{8} << 20;
-constexpr int64_t kMakeRingInSum = int64_t{32} << 20;
-std::atomic<int64_t> bytes_without_ring[kMostDevices];
+// Bytes copied in sum from which on a ring of each size has gained what it takes to make. Copies go to the driver until
+// then, or through a smaller one.
+constexpr int64_t kWorthMaking[] = {int64_t{8} << 20, int64_t{32} << 20, int64_t{512} << 20};
+constexpr int64_t kWorthLarge = kWorthMaking[static_cast<int32_t>(RingSize::Large)];
+std::atomic<int64_t> bytes_in_sum[kMostDevices];
 
-bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
-    std::atomic<int64_t> &bytes = bytes_without_ring[device_id];
-    if (bytes.load(std::memory_order_relaxed) >= kMakeRingInSum) [[likely]] {
-        return true;
+// Returns how many sizes of a ring, from the smallest on, are worth making for this copy and those before.
+int32_t count_worth_making(int64_t nbytes, int32_t device_id) {
+    std::atomic<int64_t> &bytes = bytes_in_sum[device_id];
+    int64_t sum = bytes.load(std::memory_order_relaxed);
+    if (sum < kWorthLarge) [[unlikely]] {
+        nbytes = std::min(nbytes, kWorthLarge);
+        sum = bytes.fetch_add(nbytes, std::memory_order_relaxed) + nbytes;
     }
-    const int64_t counted = nbytes >= kMakesRing ? kMakeRingInSum : nbytes;
-    return bytes.fetch_add(counted, std::memory_order_relaxed) + counted >= kMakeRingInSum;
+    return static_cast<int32_t>(std::ranges::count_if(kWorthMaking, [&](int64_t worth) { return sum >= worth; }));
 }
 
 }  // namespace
@@ -150,13 +152,14 @@ bool is_staged(const Transfer &transfer) {
 
 // Reports no error: the driver's own copy serves as well.
 bool has_ring(int64_t nbytes, int32_t device_id) {
-    if (!is_worth_a_ring(nbytes, device_id)) {
+    const int32_t sizes = count_worth_making(nbytes, device_id);
+    if (sizes == 0) {
         return false;
     }
     const CallbackScope scope;
     const RelaxedCapture relaxed;
     UniqueRing ring;
-    return acquire_ring(device_id, &ring) == VIA_OK;
+    return acquire_ring(device_id, static_cast<RingSize>(sizes - 1), &ring) == VIA_OK;
 }
 
 Status run_staged(const StagedCopy &copy, Fence **out_fence) {
@@ -171,7 +174,8 @@ Status run_staged(const StagedCopy &copy, Fence **out_fence) {
     VIA_TRY(find_streams(copy, &streams));
     UniqueRing ring;
     const ResolvedStream &first = streams.each[0];
-    VIA_TRY(Ring::acquire(first.device_id, first.key(), ring.out()));
+    const int32_t sizes = std::max(count_worth_making(0, first.device_id), 1);
+    VIA_TRY(Ring::acquire(first.device_id, first.key(), static_cast<RingSize>(sizes - 1), ring.out()));
     Scratch pooled;  // freed on the first stream, after the others
     VIA_TRY(stage(copy, streams, *ring.get(), &pooled));
     return is_to_device(copy.transfer) ? record_end(streams, out_fence) : VIA_OK;
@@ -185,8 +189,8 @@ Status prepare_ring(int32_t device_id) {
     }
     const RelaxedCapture relaxed;
     UniqueRing ring;
-    VIA_TRY(acquire_ring(device_id, &ring));
-    bytes_without_ring[device_id].store(kMakeRingInSum, std::memory_order_relaxed);
+    VIA_TRY(acquire_ring(device_id, RingSize::Large, &ring));
+    bytes_in_sum[device_id].store(kWorthLarge, std::memory_order_relaxed);
     return VIA_OK;
 }
 

@@ -2,7 +2,8 @@
 //
 // How it works. A copy engine reads and writes pinned memory only. The driver copies pageable memory through a
 // small buffer of its own, on one thread, at a fifth of the rate of PCIe 5 x16. Viaduct keeps a ring of up to 16 slots
-// of 4 MiB for each device. Several workers fill or empty slots while the copy engine works on others:
+// of 4 MiB for each device, and a smaller one until it has copied much. Several workers fill or empty slots while the
+// copy engine works on others:
 //
 //   workers     [ fill slot 0 ][ fill slot 1 ][ fill slot 2 ][ fill slot 0 ] ...
 //   copy engine                [ slot 0 -> device ][ slot 1 -> device ] ...
@@ -79,8 +80,8 @@ struct StagedCopy {
 // earlier for a destination on the host whose pages are not there yet.
 bool is_staged(const Transfer &transfer);
 
-// Makes the ring of a device, unless there is one. Returns false if it cannot be had, or if too few small copies have
-// asked for it so far.
+// Makes the ring of a device, unless there is one: a larger one the more has been copied. Returns false if it cannot be
+// had, or if too few small copies have asked for it so far.
 bool has_ring(int64_t nbytes, int32_t device_id);
 
 // Copies. All fences that the copy depends on must be complete: a slot is held no longer than a memcpy and a copy of
