@@ -74,6 +74,25 @@ static void each_example_takes_its_route(void **state) {
     }
 }
 
+/* Once there are small pinned buffers, a kernel stores to one of them what the driver copied before. */
+static void explain_small_downloads(void) {
+    static const example small = {PAGEABLE, DEVICE, 250, 120, 4, 1, "", 0};
+    assert_true(driver_is_there());
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    strided_pair both = new_example(&small);
+    assert_explained(both.dst.array, both.src.array, "packed by a kernel and copied by the driver, device to pageable");
+    for (int i = 0; i < 100; ++i) {
+        ok(via_copy(both.dst.array, both.src.array));
+    }
+    assert_explained(both.dst.array, both.src.array, "packed by a kernel and copied by the host, device to pageable");
+    end_strided_pair(&both);
+}
+
+static void a_small_download_says_who_copies_it(void **state) {
+    (void)state;
+    run_apart(explain_small_downloads, (const char *const[]){"VIADUCT_NUM_THREADS=1", NULL});
+}
+
 /* ------------------------------------------------------------------------------------------------ order */
 
 static void check_order(const example *of, CUstream native, int device) {
@@ -515,6 +534,7 @@ static void without_kernels_copy_engines_and_the_host_serve(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(each_example_takes_its_route),
+        GPU_TEST(a_small_download_says_who_copies_it),
         GPU_TEST(copies_come_in_the_order_of_their_stream),
         GPU_TEST(copies_between_devices_come_in_the_order_of_a_stream_of_either),
         GPU_TEST(a_pageable_source_has_been_read_on_return),

@@ -7,6 +7,7 @@
 #include "cuda/driver/context.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/module.hpp"
+#include "cuda/memory/pinned_memory.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "cuda/route/link_copy_plan.hpp"
@@ -250,6 +251,10 @@ struct Describe {
                            : to_device                 ? "gathered by the host"
                                                        : "scattered by the host";
         const char *kernel = !by_kernel ? "" : to_device ? "unpacked by a kernel" : "packed by a kernel";
+        if (by_kernel && !to_device && transfer.nbytes <= kPinnedBufferBytes && kernels_reach_pinned_buffers()) {
+            text->add("%s and %s, %s to %s", kernel, *host == '\0' ? "copied by the host" : host, src(), dst());
+            return;
+        }
         const char *first = to_device ? host : kernel;
         const char *last = to_device ? kernel : host;
         const char *comma = *first == '\0' ? "" : *last == '\0' ? " and " : ", ";
