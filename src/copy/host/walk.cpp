@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "copy/host/elements.hpp"
 #include "copy/host/host_kernels.hpp"
@@ -207,21 +208,9 @@ Kernel walk_kernel(Walk walk, int64_t run, bool streaming) {
 }
 
 const char *walk_name(Walk walk) {
-    switch (walk) {
-        case Walk::Rows:
-            return "rows";
-        case Walk::Transpose:
-            return "transpose";
-        case Walk::Shuffle:
-            return "shuffle";
-        case Walk::Spread:
-            return "spread";
-        case Walk::Elements:
-            return "elements";
-        case Walk::Repeat:
-            return "repeat";
-    }
-    return "?";
+    constexpr const char *kNames[] = {"rows", "transpose", "shuffle", "spread", "elements", "repeat"};
+    static_assert(std::size(kNames) == static_cast<size_t>(Walk::Repeat) + 1, "one name for each walk");
+    return kNames[static_cast<int32_t>(walk)];
 }
 
 }  // namespace via
