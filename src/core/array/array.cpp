@@ -137,13 +137,6 @@ bool to_byte_span(const Item &item, int64_t low, int64_t high, ByteSpan *out_spa
     return true;
 }
 
-Status leaves_address_space(via_array *array, const ByteSpan &span) {
-    return fail(
-        VIA_ERROR_OVERFLOW,
-        "address is %p, and the array takes bytes %lld to %lld from there; expected them inside the address space",
-        array->data, as_printed(span.low), as_printed(span.high));
-}
-
 Status check_span(via_array *array, const Item &item) {
     if (array->size == 0) {
         return VIA_OK;
@@ -156,7 +149,10 @@ Status check_span(via_array *array, const Item &item) {
     }
     const void *end = nullptr;
     if (!advance(array->data, span.low, &end) || !advance(array->data, span.high, &end)) {
-        return leaves_address_space(array, span);
+        return fail(
+            VIA_ERROR_OVERFLOW,
+            "address is %p, and the array takes bytes %lld to %lld from there; expected them inside the address space",
+            array->data, as_printed(span.low), as_printed(span.high));
     }
     return VIA_OK;
 }
@@ -164,24 +160,6 @@ Status check_span(via_array *array, const Item &item) {
 bool is_misaligned(via_array *array, uint64_t offsets) {
     const auto mask = static_cast<uint64_t>(dtype_alignment(array->dtype) - 1);
     return (offsets & mask) != 0 && array->size > 0;
-}
-
-// Describes a row-major array. Its span is that of the elements, and only its address can be misaligned.
-Status describe_row_major(via_array *array, const Item &item) {
-    int64_t stride = 1;
-    for (int32_t i = array->ndim - 1; i >= 0; --i) {
-        array->strides()[i] = stride;
-        array->byte_strides()[i] = stride * item.bytes;
-        // No overflow: count_elements has multiplied the same numbers.
-        stride *= std::max<int64_t>(array->shape()[i], 1);
-    }
-    array->strides_are_bytes = !item.packed;
-    const void *end = nullptr;
-    if (!advance(array->data, array->nbytes(), &end)) {
-        return leaves_address_space(array, {0, array->nbytes()});
-    }
-    array->flags |= is_misaligned(array, reinterpret_cast<uintptr_t>(array->data)) ? VIA_ARRAY_MISALIGNED : 0;
-    return VIA_OK;
 }
 
 Status describe_strided(via_array *array, const ArraySpec &spec, const Item &item) {
@@ -240,7 +218,21 @@ Status describe_any(via_array *array, const ArraySpec &spec) {
     for (int32_t i = 0; i < spec.ndim; ++i) {
         array->shape()[i] = spec.shape[i];
     }
-    return spec.unit == StrideUnit::RowMajor ? describe_row_major(array, item) : describe_strided(array, spec, item);
+    if (spec.unit != StrideUnit::RowMajor) {
+        return describe_strided(array, spec, item);
+    }
+    int64_t strides[VIA_MAX_NDIM];
+    ArraySpec dense = spec;
+    dense.strides = strides;
+    dense.unit = StrideUnit::Elements;
+    int64_t stride = 1;
+    for (int32_t i = spec.ndim - 1; i >= 0; --i) {
+        strides[i] = stride;
+        stride *= std::max<int64_t>(spec.shape[i], 1);  // no overflow: count_elements has multiplied the same numbers
+    }
+    VIA_TRY(describe_strided(array, dense, item));
+    array->strides_are_bytes = !item.packed;
+    return VIA_OK;
 }
 
 // Returns whether each axis continues the one before; axis_at(i) returns the axis that comes as number i.
