@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/checked.hpp"
+#include "core/layout/axes.hpp"
 
 namespace via {
 namespace {
@@ -193,39 +194,29 @@ Status complete_shape(via_array *array, int32_t ndim, const int64_t *shape, int6
     return VIA_OK;
 }
 
-// Merges axes where one continues the next, and drops axes of extent 1.
-Layout collapse(via_array *array) {
-    Layout merged;
-    merged.ndim = 0;
-    for (int32_t i = 0; i < array->ndim; ++i) {
-        const int64_t extent = array->shape()[i];
-        const int64_t step = array->steps()[i];
-        if (extent == 1) {
-            continue;
-        }
-        int64_t whole = 0;
-        const int32_t last = merged.ndim - 1;
-        if (last >= 0 && multiply(step, extent, &whole) && merged.steps[last] == whole) {
-            merged.shape[last] *= extent;
-            merged.steps[last] = step;
-        } else {
-            merged.shape[merged.ndim] = extent;
-            merged.steps[merged.ndim++] = step;
+// Lists the axes of more than one index, the innermost first, and merges those that continue one another.
+int32_t collapse(via_array *array, Axis *merged) {
+    int32_t count = 0;
+    for (int32_t i = array->ndim - 1; i >= 0; --i) {
+        if (array->shape()[i] != 1) {
+            merged[count++] = {array->shape()[i], array->steps()[i], array->steps()[i]};
         }
     }
-    return merged;
+    int64_t no_run = INT64_MIN;  // no step is: there are elements
+    merge_axes(&no_run, merged, &count);
+    return count;
 }
 
 // Splits the merged axes into the new extents, from the last one on; false if an extent crosses two of them.
-bool split_axes(const Layout &merged, int64_t unit, Layout *layout) {
-    int32_t at = merged.ndim - 1;
-    int64_t left = at >= 0 ? merged.shape[at] : 1;
-    int64_t step = at >= 0 ? merged.steps[at] : unit;
+bool split_axes(const Axis *merged, int32_t count, int64_t unit, Layout *layout) {
+    int32_t at = 0;
+    int64_t left = count > 0 ? merged[0].extent : 1;
+    int64_t step = count > 0 ? merged[0].dst_step : unit;
     for (int32_t i = layout->ndim - 1; i >= 0; --i) {
         const int64_t extent = layout->shape[i];
-        if (left == 1 && at > 0 && extent > 1) {
-            left = merged.shape[--at];
-            step = merged.steps[at];
+        if (left == 1 && at + 1 < count && extent > 1) {
+            left = merged[++at].extent;
+            step = merged[at].dst_step;
         }
         if (left % extent != 0) {
             return false;
@@ -260,7 +251,10 @@ Status reshape_view(via_array *array, int32_t ndim, const int64_t *shape, via_ar
         int64_t size = 0;
         VIA_TRY(check_shape(array->dtype, ndim, layout.shape, array->flags, &size));
         row_major_steps(0, array->step_unit(), &layout);
-    } else if (!split_axes(collapse(array), array->step_unit(), &layout)) {
+        return view_from(array, 0, layout, out_view);
+    }
+    Axis merged[VIA_MAX_NDIM];
+    if (!split_axes(merged, collapse(array, merged), array->step_unit(), &layout)) {
         return fail(VIA_ERROR_NEEDS_COPY, "shape crosses axes that are not adjacent in memory; expected a copy");
     }
     return view_from(array, 0, layout, out_view);
