@@ -7,14 +7,6 @@
 namespace via {
 namespace {
 
-struct PlannedWork final : TaskWork {
-    explicit PlannedWork(PlannedCopy *given) : copy(given) { given->retain(); }
-
-    Status run(via_task *task, Fence **out_fence) override { return copy.get()->run_in_task(0, task, out_fence); }
-
-    const UniquePlannedCopy copy;
-};
-
 cuda::Side side_of(via_array *array, via_array *other) {
     const bool asked = is_plain(array) && other->device_type == VIA_DEVICE_CUDA;
     return {asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
@@ -87,10 +79,9 @@ bool PlannedCopy::is_immediate() const {
 Status submit_planned(PlannedCopy *copy, via_stream *stream, via_task **out_task) {
     UniqueFence dependency;
     VIA_TRY(copy->find_dependency(stream, dependency.out()));
-    PlannedWork *work = nullptr;
-    VIA_TRY(make_object("a task", &work, copy));
+    copy->retain();
     return submit_work(
-        work, copy->nbytes(), dependency.get(), copy->is_immediate(), [&](Fence *end) { return copy->note_task(end); },
+        copy, copy->nbytes(), dependency.get(), copy->is_immediate(), [&](Fence *end) { return copy->note_task(end); },
         out_task);
 }
 

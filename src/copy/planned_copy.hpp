@@ -11,12 +11,9 @@
 
 namespace via {
 
-// Holds its arrays. Several threads may run it at once.
-class PlannedCopy {
+// Holds its arrays. Several threads may run it at once, and several tasks: the work of each holds a reference.
+class PlannedCopy : public TaskWork {
 public:
-    PlannedCopy(const PlannedCopy &) = delete;
-    PlannedCopy &operator=(const PlannedCopy &) = delete;
-
     void retain() { references_.retain(); }
     void release() {
         if (references_.release()) {
@@ -49,7 +46,7 @@ protected:
     // Lists of row numbers are nullptr where there are none. `what` names a copy that the host does, in errors.
     PlannedCopy(const char *what, via_array *dst, via_array *src, via_array *dst_index = nullptr,
                 via_array *src_index = nullptr);
-    virtual ~PlannedCopy() noexcept(false) = default;  // releases arrays, which may call what the caller gave
+    ~PlannedCopy() noexcept(false) override = default;
 
     // Makes a transfer between addresses in both arrays, and finds where they are. Asks the driver about host memory if
     // the other array is a device's.
@@ -57,6 +54,10 @@ protected:
 
     // Waits on the host for everything before the copy.
     VIA_NODISCARD Status await_before(via_stream *stream) const;
+
+    // The work of a task.
+    VIA_NODISCARD Status run(via_task *task, Fence **out_fence) final { return run_in_task(0, task, out_fence); }
+    void end() final { release(); }
 
     // Copies within host memory.
     virtual void run_on_host() = 0;
