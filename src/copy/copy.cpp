@@ -15,12 +15,6 @@
 namespace via {
 namespace {
 
-// Returns true if no work of this process can come before. No stream means the legacy stream, which is empty in a
-// process that does not use CUDA.
-bool has_nothing_to_wait_for(via_array *dst, via_array *src, via_stream *stream) {
-    return stream == nullptr && are_plain(dst, src) && !cuda::is_in_use();
-}
-
 // Copies adjacent bytes of memory that the driver may know. Checks its size first: too many bytes may overlap the
 // memory next to it.
 Status copy_bytes_of_any_kind(CopyPlan *plan, via_stream *stream) {
@@ -84,7 +78,8 @@ Status copy_array(via_array *dst, via_array *src) {
 }
 
 Status copy_array_async(via_array *dst, via_array *src, via_stream *stream) {
-    if (has_nothing_to_wait_for(dst, src, stream)) {
+    // The legacy stream is empty in a process that does not use CUDA.
+    if (needs_no_stream(dst, src, stream) && !cuda::is_in_use()) {
         return copy_array(dst, src);
     }
     VIA_TRY(check_arrays(dst, src));
