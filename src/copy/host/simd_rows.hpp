@@ -83,17 +83,6 @@ inline void move_constant(char *dst, const char *src) {
     }
 }
 
-struct MoveAny {
-    int64_t nbytes;
-    void operator()(char *dst, const char *src) const { move_vectors(dst, src, nbytes); }
-};
-
-// The C library knows best how to copy what is long.
-struct MoveLong {
-    int64_t nbytes;
-    void operator()(char *dst, const char *src) const { copy_contiguous(dst, src, nbytes); }
-};
-
 template <int64_t Count>
 struct MoveConstant {
     void operator()(char *dst, const char *src) const { move_constant<Count>(dst, src); }
@@ -115,24 +104,22 @@ inline void for_each_run(const Piece &piece, const Move move) {
     });
 }
 
+constexpr int64_t kLongRun = 2048;
+
 // Reads the same run of the next piece ahead, into the second-level cache: the first level waits for no more than a few
 // lines at once.
-struct MoveAhead {
-    int64_t nbytes;
-    int64_t ahead;
-    void operator()(char *dst, const char *src) const {
+inline void copy_rows_ahead(const Piece &piece) {
+    for_each_run(piece, [nbytes = piece.run, ahead = piece.ahead](char *dst, const char *src) {
         for (int64_t at = 0; at < nbytes; at += kLine) {
             __builtin_prefetch(src + at + ahead, 0, 2);
         }
         move_vectors(dst, src, nbytes);
-    }
-};
-
-constexpr int64_t kLongRun = 2048;
+    });
+}
 
 void copy_rows(const Piece &piece) {
     if (piece.ahead != 0 && piece.run < kLongRun) {
-        return for_each_run(piece, MoveAhead{piece.run, piece.ahead});
+        return copy_rows_ahead(piece);
     }
     switch (piece.run) {
         case kVector:
@@ -145,9 +132,11 @@ void copy_rows(const Piece &piece) {
             return for_each_run(piece, MoveConstant<8>());
         default:
             if (piece.run >= kLongRun) {
-                return for_each_run(piece, MoveLong{piece.run});
+                // The C library knows best how to copy what is long.
+                return for_each_run(piece,
+                                    [run = piece.run](char *dst, const char *src) { copy_contiguous(dst, src, run); });
             }
-            return for_each_run(piece, MoveAny{piece.run});
+            return for_each_run(piece, [run = piece.run](char *dst, const char *src) { move_vectors(dst, src, run); });
     }
 }
 
@@ -180,12 +169,9 @@ inline void stream_run(char *dst, const char *src, int64_t nbytes) {
     move_vectors(dst + at, src + at, nbytes - at);
 }
 
-struct MoveStreaming {
-    int64_t nbytes;
-    void operator()(char *dst, const char *src) const { stream_run(dst, src, nbytes); }
-};
-
-void stream_rows(const Piece &piece) { for_each_run(piece, MoveStreaming{piece.run}); }
+void stream_rows(const Piece &piece) {
+    for_each_run(piece, [run = piece.run](char *dst, const char *src) { stream_run(dst, src, run); });
+}
 
 }  // namespace
 }  // namespace via
