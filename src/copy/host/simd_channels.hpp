@@ -3,19 +3,12 @@
 // again.
 #pragma once
 
+#include <type_traits>
+
 #include "copy/host/simd_transpose.hpp"
 
 namespace via {
 namespace {
-
-template <int Planes>
-struct UnitOf {
-    using Type = uint32_t;
-};
-template <>
-struct UnitOf<2> {
-    using Type = uint64_t;
-};
 
 template <typename T, int Channels>
 struct Pixels {
@@ -43,7 +36,7 @@ struct Pixels {
     }
 
     [[gnu::always_inline]] static void transpose_units(Lane<char> (&lanes)[kPlanes]) {
-        using Element = typename UnitOf<kPlanes>::Type;
+        using Element = std::conditional_t<kPlanes == 2, uint64_t, uint32_t>;
         Lane<Element> units[kPlanes];
         for (int i = 0; i < kPlanes; ++i) {
             units[i] = reinterpret_cast<Lane<Element>>(lanes[i]);
