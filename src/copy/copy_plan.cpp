@@ -67,12 +67,6 @@ Status check_captured(const CopyPlan &plan) {
     return VIA_OK;
 }
 
-// Captures a copy that the host would do otherwise: adjacent pinned memory.
-Status capture_on(const CopyPlan &plan, via_stream *stream) {
-    VIA_TRY(check_captured(plan));
-    return cuda::transfer_on(plan.transfer, stream);
-}
-
 // Copies after the stream's work, or that of the legacy streams of both devices, when both arrays are ready.
 Status copy_bits_in_order(const CopyPlan &plan, via_stream *stream) {
     const cuda::Transfer &transfer = plan.transfer;
@@ -157,7 +151,11 @@ Status copy_on(CopyPlan *plan, via_stream *stream) {
     }
     bool capturing = false;
     VIA_TRY(cuda::await_stream(stream, &capturing));
-    return capturing ? capture_on(*plan, stream) : run_on_host(plan);
+    if (!capturing) {
+        return run_on_host(plan);
+    }
+    VIA_TRY(check_captured(*plan));
+    return cuda::transfer_on(plan->transfer, stream);  // adjacent pinned memory
 }
 
 Status plan_on(CopyPlan *plan, via_stream *stream) {
@@ -208,22 +206,13 @@ Status copy_and_wait(via_array *dst, via_array *src) {
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-namespace {
-
 // Nothing was ever queued on a shared stream where there is no device, nor on the one that orders nothing.
-bool orders_something(via_stream *stream) {
-    if (stream == nullptr || stream == cuda::no_sync_stream()) {
-        return false;
-    }
-    const bool is_shared = stream == cuda::legacy_stream() || stream == cuda::per_thread_stream();
-    return !is_shared || cuda::device_count() > 0;
-}
-
-}  // namespace
-
 Status dependency_of_stream(via_stream *stream, int32_t device_id, Fence **out_dependency) {
+    const bool is_shared = stream == cuda::legacy_stream() || stream == cuda::per_thread_stream();
+    const bool orders_nothing =
+        stream == nullptr || stream == cuda::no_sync_stream() || (is_shared && cuda::device_count() == 0);
     *out_dependency = nullptr;
-    return orders_something(stream) ? cuda::stream_fence(stream, device_id, out_dependency) : VIA_OK;
+    return orders_nothing ? VIA_OK : cuda::stream_fence(stream, device_id, out_dependency);
 }
 
 Status dependency_of_arrays(via_stream *stream, int32_t device_id, std::initializer_list<via_array *> arrays,
