@@ -6,6 +6,7 @@
 #include "copy/copy_plan.hpp"
 #include "core/array/memory.hpp"
 #include "core/base/copy_contiguous.hpp"
+#include "core/layout/axes.hpp"
 
 namespace via {
 namespace {
@@ -24,17 +25,6 @@ uint32_t read_bits(const char *src, int64_t bit, int64_t count) {
         found |= static_cast<uint32_t>(bytes[1]) << (kByte - at);
     }
     return found;
-}
-
-void walk(const Plan &plan, int32_t level, int64_t dst_bit, int64_t src_bit) {
-    if (level < 0) {
-        copy_bits(plan.dst, dst_bit, plan.src, src_bit, plan.run);
-        return;
-    }
-    const Axis &axis = plan.axes[level];
-    for (int64_t i = 0; i < axis.extent; ++i) {
-        walk(plan, level - 1, dst_bit + i * axis.dst_step, src_bit + i * axis.src_step);
-    }
 }
 
 // The bytes that hold some bits of an array, in memory that the host reaches: the array's own, or a copy of device
@@ -68,56 +58,42 @@ private:
     int64_t first_ = 0;
 };
 
-// Fetches, changes and returns blocks of the inner axes as a whole. A block shares no byte of dst with elements
-// outside, so nothing else is overwritten.
-class Blocks {
-public:
-    Blocks(const Plan &plan, const cuda::Transfer &transfer) : plan_(plan), transfer_(transfer) {
-        const bool is_in_place = transfer.dst_array->device_type != VIA_DEVICE_CUDA;
-        span_ = plan.run;
-        while (level_ < plan.ndim && (is_in_place || plan.axes[level_].dst_step - span_ < kByte)) {
-            const Axis &axis = plan.axes[level_++];
-            span_ += (axis.extent - 1) * axis.dst_step;
-        }
+// Fetches, changes and returns a block as a whole, which has `span` bits in dst.
+Status copy_block(const cuda::Transfer &transfer, int64_t span, Plan block) {
+    int64_t low = block.src_bit;
+    int64_t high = block.src_bit + block.run;
+    for (int32_t i = 0; i < block.ndim; ++i) {
+        const int64_t reach = (block.axes[i].extent - 1) * block.axes[i].src_step;
+        (reach < 0 ? low : high) += reach;
     }
+    HostBytes src;
+    HostBytes dst;
+    VIA_TRY(src.take(transfer.src_array, block.src, low, high));
+    VIA_TRY(dst.take(transfer.dst_array, block.dst, block.dst_bit, block.dst_bit + span));
+    block.dst = dst.get();
+    block.src = src.get();
+    block.dst_bit -= dst.first_bit();
+    block.src_bit -= src.first_bit();
+    run_bits(block);
+    return dst.put_back();
+}
 
-    Status copy() { return copy_from(plan_.ndim - 1, plan_.dst_bit, plan_.src_bit); }
-
-private:
-    Status copy_from(int32_t level, int64_t dst_bit, int64_t src_bit) {
-        if (level < level_) {
-            return copy_block(dst_bit, src_bit);
-        }
-        const Axis &axis = plan_.axes[level];
-        for (int64_t i = 0; i < axis.extent; ++i) {
-            VIA_TRY(copy_from(level - 1, dst_bit + i * axis.dst_step, src_bit + i * axis.src_step));
-        }
-        return VIA_OK;
+// Copies blocks of the inner axes. A block shares no byte of dst with elements outside, so nothing else is overwritten.
+Status copy_blocks(const Plan &plan, const cuda::Transfer &transfer) {
+    const bool is_in_place = transfer.dst_array->device_type != VIA_DEVICE_CUDA;
+    Plan block = plan;
+    int64_t span = plan.run;
+    block.ndim = 0;
+    while (block.ndim < plan.ndim && (is_in_place || plan.axes[block.ndim].dst_step - span < kByte)) {
+        const Axis &axis = plan.axes[block.ndim++];
+        span += (axis.extent - 1) * axis.dst_step;
     }
-
-    Status copy_block(int64_t dst_bit, int64_t src_bit) {
-        int64_t low = src_bit;
-        int64_t high = src_bit + plan_.run;
-        for (int32_t i = 0; i < level_; ++i) {
-            const int64_t reach = (plan_.axes[i].extent - 1) * plan_.axes[i].src_step;
-            (reach < 0 ? low : high) += reach;
-        }
-        HostBytes src;
-        HostBytes dst;
-        VIA_TRY(src.take(transfer_.src_array, plan_.src, low, high));
-        VIA_TRY(dst.take(transfer_.dst_array, plan_.dst, dst_bit, dst_bit + span_));
-        Plan block = plan_;
-        block.dst = dst.get();
-        block.src = src.get();
-        walk(block, level_ - 1, dst_bit - dst.first_bit(), src_bit - src.first_bit());
-        return dst.put_back();
-    }
-
-    const Plan &plan_;
-    const cuda::Transfer &transfer_;
-    int32_t level_ = 0;  // axes within a block
-    int64_t span_ = 0;   // its bits in dst
-};
+    return for_each_index(plan.axes + block.ndim, plan.ndim - block.ndim, [&](int64_t dst, int64_t src) {
+        block.dst_bit = plan.dst_bit + dst;
+        block.src_bit = plan.src_bit + src;
+        return copy_block(transfer, span, block);
+    });
+}
 
 // Copies the whole bytes of one run by the planned route, and leaves its last bits to the plan.
 Status copy_whole_bytes(const cuda::Transfer &transfer, via_task *task, Plan *plan) {
@@ -155,14 +131,19 @@ void copy_bits(char *dst, int64_t dst_bit, const char *src, int64_t src_bit, int
     }
 }
 
-void run_bits(const Plan &plan) { walk(plan, plan.ndim - 1, plan.dst_bit, plan.src_bit); }
+void run_bits(const Plan &plan) {
+    (void)for_each_index(plan.axes, plan.ndim, [&](int64_t dst, int64_t src) {
+        copy_bits(plan.dst, plan.dst_bit + dst, plan.src, plan.src_bit + src, plan.run);
+        return VIA_OK;
+    });
+}
 
 Status copy_bits_by_host(const Plan &plan, const cuda::Transfer &transfer, via_task *task) {
     Plan bits = plan;
     if (!plan.in_bits) {
         VIA_TRY(copy_whole_bytes(transfer, task, &bits));
     }
-    VIA_TRY(Blocks(bits, transfer).copy());
+    VIA_TRY(copy_blocks(bits, transfer));
     report_progress(task, plan.nbytes);
     return VIA_OK;
 }

@@ -7,6 +7,7 @@
 #include "copy/copy.hpp"
 #include "copy/plan.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/layout/axes.hpp"
 
 namespace via {
 namespace {
@@ -119,22 +120,13 @@ private:
         if (takes_parts_of_bytes(plan) || (plan.ndim > 0 && !has_good_rows(plan))) {
             return leave(index);
         }
-        VIA_TRY(add_axis(plan, plan.ndim - 1, plan.dst, plan.src, direction));
+        VIA_TRY(for_each_index(plan.axes, plan.ndim, [&](int64_t to, int64_t from) {
+            return cuda::add_copy(plan_.fused, plan.dst + to, plan.src + from, plan.run, direction);
+        }));
         return note(index, dst, src);
     }
 
     static bool has_good_rows(const Plan &plan) { return plan.run >= kLeastRow && plan.nbytes / plan.run <= kMostRows; }
-
-    Status add_axis(const Plan &plan, int32_t axis, char *dst, const char *src, cuda::LinkDirection direction) {
-        if (axis < 0) {
-            return cuda::add_copy(plan_.fused, dst, src, plan.run, direction);
-        }
-        const Axis &steps = plan.axes[axis];
-        for (int64_t i = 0; i < steps.extent; ++i) {
-            VIA_TRY(add_axis(plan, axis - 1, dst + i * steps.dst_step, src + i * steps.src_step, direction));
-        }
-        return VIA_OK;
-    }
 
     [[gnu::always_inline]] Status note(int32_t index, via_array *dst, via_array *src) {
         first_ = plan_.fused_count++ == 0 ? index : first_;

@@ -1,9 +1,11 @@
 // Normalises the loops of a strided copy: destination steps are positive and ascending, and mergeable loops are merged.
+// Walks through them.
 #pragma once
 
 #include <utility>
 
 #include "core/base/checked.hpp"
+#include "core/base/status.hpp"
 #include "core/layout/axis.hpp"
 
 namespace via {
@@ -64,6 +66,19 @@ inline void merge_axes(int64_t *run, Axis *axes, int32_t *ndim) {
             axes[(*ndim)++] = axis;
         }
     }
+}
+
+// Calls visit(dst_offset, src_offset) for each index of the axes, the first innermost, up to the first failure.
+template <class Visit>
+Status for_each_index(const Axis *axes, int32_t ndim, const Visit &visit, int64_t dst = 0, int64_t src = 0) {
+    if (ndim == 0) {
+        return visit(dst, src);
+    }
+    const Axis &axis = axes[ndim - 1];
+    for (int64_t i = 0; i < axis.extent; ++i) {
+        VIA_TRY(for_each_index(axes, ndim - 1, visit, dst + i * axis.dst_step, src + i * axis.src_step));
+    }
+    return VIA_OK;
 }
 
 }  // namespace via
