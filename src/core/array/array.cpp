@@ -25,18 +25,6 @@ Status no_memory(int64_t nbytes) {
     return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %lld bytes", as_printed(nbytes));
 }
 
-// Size of an element: bits for packed elements, bytes otherwise.
-struct Item {
-    int64_t bits;
-    int64_t bytes;  // 1 for packed elements
-    bool packed;
-};
-
-Item item_of(int32_t dtype, int32_t flags) {
-    const int64_t bits = item_bits_of(dtype, flags);
-    return {bits, bits % 8 != 0 ? 1 : bits / 8, bits % 8 != 0};
-}
-
 Status negative_extent(int32_t axis, int64_t extent) {
     return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected 0 or more", axis, as_printed(extent));
 }
@@ -45,9 +33,9 @@ Status too_large(const char *what) {
     return fail(VIA_ERROR_OVERFLOW, "%s is over 2^63 - 1 bytes; expected an array that fits the address space", what);
 }
 
-// Counts the elements; their size in the unit of `item` fits an int64_t. The product skips zeros, so that the order of
-// the extents does not matter.
-Status count_elements(int32_t ndim, const int64_t *shape, const Item &item, int64_t *out_size) {
+// Counts the elements of `bits` bits each; the bits of all packed ones fit an int64_t, or the bytes of others. The
+// product skips zeros, so that the order of the extents does not matter.
+Status count_elements(int32_t ndim, const int64_t *shape, int64_t bits, int64_t *out_size) {
     int64_t size = 1;
     bool empty = false;
     for (int32_t i = 0; i < ndim; ++i) {
@@ -64,7 +52,7 @@ Status count_elements(int32_t ndim, const int64_t *shape, const Item &item, int6
         }
     }
     int64_t whole = 0;
-    if (!multiply(size, item.packed ? item.bits : item.bytes, &whole)) [[unlikely]] {
+    if (!multiply(size, bits % 8 != 0 ? bits : bits / 8, &whole)) [[unlikely]] {
         return too_large("shape times element size");
     }
     *out_size = empty ? 0 : size;
@@ -73,46 +61,45 @@ Status count_elements(int32_t ndim, const int64_t *shape, const Item &item, int6
 
 // Stores a stride in elements and in bytes. Axes of extent 0 or 1 are never stepped along: a stride that cannot be
 // represented is replaced there.
-bool set_stride(via_array *array, const Item &item, int32_t axis, int64_t stride, StrideUnit unit) {
+bool set_stride(via_array *array, int32_t axis, int64_t stride, StrideUnit unit) {
     int64_t &elements = array->strides()[axis];
     int64_t &bytes = array->byte_strides()[axis];
     const bool moot = array->shape()[axis] <= 1;
+    const bool packed = array->is_packed();
     if (unit == StrideUnit::Elements) {
         elements = stride;
-        if (!multiply(stride, item.packed ? item.bits : item.bytes, &bytes)) {
+        if (!multiply(stride, packed ? array->item_bits : array->item_bytes(), &bytes)) {
             elements = moot ? 1 : elements;
-            bytes = item.bytes;
+            bytes = array->step_unit();
             return moot;
         }
-        if (item.packed) {
+        if (packed) {
             array->strides_are_bytes &= bytes % 8 == 0 || moot;
             bytes /= 8;
         }
         return true;
     }
     bytes = stride;
-    if (item.packed) {
+    if (packed) {
         int64_t bits = 0;
         const bool fits = multiply(stride, 8, &bits);
-        array->strides_are_elements &= (fits && bits % item.bits == 0) || moot;
-        elements = fits ? bits / item.bits : 1;
+        array->strides_are_elements &= (fits && bits % array->item_bits == 0) || moot;
+        elements = fits ? bits / array->item_bits : 1;
         return fits || moot;
     }
-    array->strides_are_elements &= stride % item.bytes == 0 || moot;
-    elements = stride / item.bytes;
+    array->strides_are_elements &= stride % array->item_bytes() == 0 || moot;
+    elements = stride / array->item_bytes();
     return true;
 }
 
 // Computes the span in the unit of the steps; false if it does not fit.
-bool measure(int32_t ndim, const int64_t *shape, const int64_t *steps, int64_t *out_low, int64_t *out_high) {
+bool measure(via_array *array, int64_t *out_low, int64_t *out_high) {
     int64_t low = 0;
     int64_t high = 0;
-    for (int32_t i = 0; i < ndim; ++i) {
+    for (int32_t i = 0; i < array->ndim; ++i) {
         int64_t reach = 0;
-        if (!multiply(shape[i] - 1, steps[i], &reach)) {
-            return false;
-        }
-        if (!add(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) {
+        if (!multiply(array->shape()[i] - 1, array->steps()[i], &reach) ||
+            !add(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) {
             return false;
         }
     }
@@ -121,30 +108,34 @@ bool measure(int32_t ndim, const int64_t *shape, const int64_t *steps, int64_t *
     return true;
 }
 
-// Converts a span from steps to bytes; false if it does not fit.
-bool to_byte_span(const Item &item, int64_t low, int64_t high, ByteSpan *out_span) {
-    if (!item.packed) {
+// Computes the span in bytes of an array with elements; false if it does not fit.
+bool find_span(via_array *array, ByteSpan *out_span) {
+    int64_t low = 0;
+    int64_t high = 0;
+    if (!measure(array, &low, &high)) {
+        return false;
+    }
+    if (!array->is_packed()) {
         out_span->low = low;
-        return add(high, item.bytes, &out_span->high);
+        return add(high, array->item_bytes(), &out_span->high);
     }
     int64_t low_bits = 0;
     int64_t high_bits = 0;
-    if (!multiply(low, item.bits, &low_bits) || !add(high, 1, &high) || !multiply(high, item.bits, &high_bits)) {
+    if (!multiply(low, array->item_bits, &low_bits) || !add(high, 1, &high) ||
+        !multiply(high, array->item_bits, &high_bits)) {
         return false;
     }
     out_span->low = low_bits / 8 - (low_bits % 8 < 0 ? 1 : 0);
-    out_span->high = dense_bytes(high, item.bits);
+    out_span->high = dense_bytes(high, array->item_bits);
     return true;
 }
 
-Status check_span(via_array *array, const Item &item) {
+Status check_span(via_array *array) {
     if (array->size == 0) {
         return VIA_OK;
     }
-    int64_t low = 0;
-    int64_t high = 0;
     ByteSpan span{};
-    if (!measure(array->ndim, array->shape(), array->steps(), &low, &high) || !to_byte_span(item, low, high, &span)) {
+    if (!find_span(array, &span)) {
         return too_large("shape times strides");
     }
     const void *end = nullptr;
@@ -162,20 +153,20 @@ bool is_misaligned(via_array *array, uint64_t offsets) {
     return (offsets & mask) != 0 && array->size > 0;
 }
 
-Status describe_strided(via_array *array, const ArraySpec &spec, const Item &item) {
+Status describe_strided(via_array *array, const ArraySpec &spec) {
     auto offsets = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(array->data));
     for (int32_t i = 0; i < spec.ndim; ++i) {
-        if (!set_stride(array, item, i, spec.strides[i], spec.unit)) {
+        if (!set_stride(array, i, spec.strides[i], spec.unit)) {
             return fail(VIA_ERROR_OVERFLOW, "strides[%d] is %lld; expected less than 2^63 bytes", i,
                         as_printed(spec.strides[i]));
         }
         offsets |= array->shape()[i] > 1 ? static_cast<uint64_t>(array->byte_strides()[i]) : 0;
     }
-    if (item.packed && !array->strides_are_elements) {
+    if (array->is_packed() && !array->strides_are_elements) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "strides are in bytes; expected whole elements of %lld bits",
-                    as_printed(item.bits));
+                    as_printed(array->item_bits));
     }
-    VIA_TRY(check_span(array, item));
+    VIA_TRY(check_span(array));
     array->flags |= is_misaligned(array, offsets) ? VIA_ARRAY_MISALIGNED : 0;
     return VIA_OK;
 }
@@ -208,18 +199,17 @@ bool describe_plain(via_array *array, const ArraySpec &spec) {
 }
 
 Status describe_any(via_array *array, const ArraySpec &spec) {
-    const Item item = item_of(spec.dtype, spec.flags);
-    VIA_TRY(count_elements(spec.ndim, spec.shape, item, &array->size));
+    array->item_bits = item_bits_of(spec.dtype, spec.flags);
+    VIA_TRY(count_elements(spec.ndim, spec.shape, array->item_bits, &array->size));
     if (spec.data == nullptr && array->size > 0) [[unlikely]] {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "address is NULL; expected the memory of %lld elements",
                     as_printed(array->size));
     }
-    array->item_bits = item.bits;
     for (int32_t i = 0; i < spec.ndim; ++i) {
         array->shape()[i] = spec.shape[i];
     }
     if (spec.unit != StrideUnit::RowMajor) {
-        return describe_strided(array, spec, item);
+        return describe_strided(array, spec);
     }
     int64_t strides[VIA_MAX_NDIM];
     ArraySpec dense = spec;
@@ -230,8 +220,8 @@ Status describe_any(via_array *array, const ArraySpec &spec) {
         strides[i] = stride;
         stride *= std::max<int64_t>(spec.shape[i], 1);  // no overflow: count_elements has multiplied the same numbers
     }
-    VIA_TRY(describe_strided(array, dense, item));
-    array->strides_are_bytes = !item.packed;
+    VIA_TRY(describe_strided(array, dense));
+    array->strides_are_bytes = !array->is_packed();
     return VIA_OK;
 }
 
@@ -443,7 +433,7 @@ Status make_view(via_array *parent, void *data, int32_t dtype, const Layout &lay
                    .ndim = layout.ndim,
                    .shape = layout.shape,
                    .strides = layout.steps,
-                   .unit = item_of(dtype, flags).packed ? StrideUnit::Elements : StrideUnit::Bytes,
+                   .unit = item_bits_of(dtype, flags) % 8 != 0 ? StrideUnit::Elements : StrideUnit::Bytes,
                    .device_type = parent->device_type,
                    .device_id = parent->device_id,
                    .flags = flags};
@@ -468,7 +458,7 @@ int64_t item_bits_of(int32_t dtype, int32_t flags) {
 Status check_shape(int32_t dtype, int32_t ndim, const int64_t *shape, int32_t flags, int64_t *out_size) {
     VIA_TRY(check_dtype("dtype", dtype));
     VIA_TRY(check_rank(ndim, shape));
-    return count_elements(ndim, shape, item_of(dtype, flags), out_size);
+    return count_elements(ndim, shape, item_bits_of(dtype, flags), out_size);
 }
 
 void destroy_array(via_array *array) {
@@ -495,11 +485,8 @@ Layout layout_of(via_array *array) {
 
 ByteSpan byte_span(via_array *array) {
     ByteSpan span{0, 0};
-    int64_t low = 0;
-    int64_t high = 0;
-    // Cannot fail: the array was checked when it was made.
-    if (array->size > 0 && measure(array->ndim, array->shape(), array->steps(), &low, &high)) {
-        (void)to_byte_span({array->item_bits, array->step_unit(), array->is_packed()}, low, high, &span);
+    if (array->size > 0) {
+        (void)find_span(array, &span);  // cannot fail: the array was checked when it was made
     }
     return span;
 }
