@@ -1,6 +1,4 @@
-// Copies arrays and raw memory, wherever it is, for the API. Nothing is touched on failure.
-//
-// What is refused has not been touched. Strided fills are the host's, for memory that it can reach.
+// Copies arrays and raw memory, wherever it is, for the API. What is refused has not been touched.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Fills of arrays, wherever they are. What is refused has not been touched.
+// Fills of arrays, wherever they are. What is refused has not been touched. Strided fills are the host's, for memory
+// that it can reach.
 #pragma once
 
 #include "core/array/array.hpp"

@@ -15,13 +15,7 @@
 
 namespace via {
 
-enum class TaskState : int32_t {
-    Waiting,    // for the dependency, or for a thread
-    Running,    // TaskWork::run is being called
-    Submitted,  // a device does the rest, until end_fence
-    Ending,     // the outcome is known; TaskWork::end is being called
-    Ended
-};
+enum class TaskState : int32_t { Waiting, Running, Submitted, Ending, Ended };  // see task.hpp
 
 // Result of a task. `text` is borrowed.
 struct TaskOutcome {
