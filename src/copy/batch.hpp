@@ -8,8 +8,7 @@
 //   batch_plan   checks every pair, and splits them into fused copies (cuda/device_batch.hpp) and single ones
 //   batch_copies splits the fused copies: large ones for the driver, small ones for the kernel, in pieces
 //   device_batch runs both on a stream: kernel parameters hold 168 pieces, a DescriptorTable in pinned memory more
-//   batch_run    orders a run, tracks the arrays, and copies the single pairs one after the other
-//   batch_task   does the same as a task
+//   batch_run    orders a run, tracks the arrays, and copies the single pairs one after the other; also as a task
 //
 // Which copies are fused. One side is on the device, the other one there or in pinned memory, and a kernel of one
 // context reaches both (RangeCache). The elements are adjacent, or make few long rows. A lone copy is a single one.

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "copy/batch/batch_task.hpp"
+#include "copy/batch/batch_run.hpp"
 #include "copy/copy.hpp"
 #include "copy/planned_copy.hpp"
 #include "core/base/lock.hpp"
@@ -135,7 +135,7 @@ Status run_batch(via_batch *batch, via_stream *stream) {
 Status submit_batch(via_batch *batch, via_stream *stream, via_task **out_task) {
     UniquePreparedBatch prepared;
     VIA_TRY(prepare(batch, stream, prepared.out()));
-    return submit_prepared(prepared.get(), stream, out_task);
+    return prepared.get()->submit(stream, out_task);
 }
 
 }  // namespace via

@@ -1,4 +1,4 @@
-// Runs the copies of a batch, once or again and again.
+// Runs the copies of a batch, once or again and again, in stream order or as a task.
 #pragma once
 
 #include <memory>
@@ -27,10 +27,6 @@ private:
 
 // Plans of single copies, in order; nullptr for those that need none.
 using SinglePlans = std::unique_ptr<std::unique_ptr<CopyPlan>[]>;
-
-// Make room for so many plans, and one of them to be filled in. Errors: VIA_ERROR_OUT_OF_MEMORY.
-VIA_NODISCARD Status make_plans(int32_t count, SinglePlans *out_plans);
-VIA_NODISCARD Status make_plan(std::unique_ptr<CopyPlan> *out_plan);
 
 // The arrays of a batch, shared by the batch and its plans. A plan reads only as many as there were when it was made,
 // so the batch may append more. Followed in their block by `capacity` destinations, as many sources, and as many copies
@@ -88,6 +84,9 @@ public:
 
     // Runs in stream order.
     VIA_NODISCARD Status run(via_stream *stream);
+
+    // Submits the copies as one task, after the work of the stream unless that is nullptr.
+    VIA_NODISCARD Status submit(via_stream *stream, via_task **out_task);
 
 private:
     PreparedBatch(Entries *entries, int32_t device_id);
