@@ -89,51 +89,37 @@ bool is_for_host(const cuda::Fill &fill, const Plan &plan, bool has_stream) {
            (type == VIA_DEVICE_CUDA_HOST && !has_stream);
 }
 
-Status fill_on_host(via_array *dst, PreparedFill *prepared) {
+// Fills in stream order, or, with `now`, at once.
+Status fill(via_array *dst, const void *element, via_stream *stream, bool now) {
+    VIA_TRY(check_writable(dst));
+    if (dst->size == 0) {
+        return now ? VIA_OK : cuda::need("a stream");
+    }
+    PreparedFill prepared;
+    VIA_TRY(prepare(dst, static_cast<const char *>(element), &prepared));
+    cuda::Side side{dst->device_type, dst->device_id};
+    if (!now) {
+        cuda::Transfer transfer;
+        VIA_TRY(make_transfer(prepared.plan, dst, dst, Ask::Always, &transfer));
+        side = transfer.dst_side;
+    }
+    VIA_TRY(check_device_fill(dst, prepared.plan, side));
+    const cuda::Fill fill = fill_of(dst, prepared, side);
+    if (!is_for_host(fill, prepared.plan, !now)) {
+        return now ? cuda::fill_now(fill) : cuda::fill_on(fill, stream);
+    }
+    VIA_TRY(now && is_plain(dst) ? VIA_OK : await_stream(stream, "a fill by the host"));
     VIA_TRY(await_arrays(dst, nullptr));
-    run_fill(prepared);
+    run_fill(&prepared);
     return VIA_OK;
 }
 
-constexpr char kHostFill[] = "a fill by the host";
-
 }  // namespace
 
-Status fill_array(via_array *dst, const void *element) {
-    VIA_TRY(check_writable(dst));
-    if (dst->size == 0) {
-        return VIA_OK;
-    }
-    PreparedFill prepared;
-    VIA_TRY(prepare(dst, static_cast<const char *>(element), &prepared));
-    const cuda::Side side{dst->device_type, dst->device_id};
-    VIA_TRY(check_device_fill(dst, prepared.plan, side));
-    const cuda::Fill fill = fill_of(dst, prepared, side);
-    if (!is_for_host(fill, prepared.plan, false)) {
-        return cuda::fill_now(fill);
-    }
-    if (!is_plain(dst)) {
-        VIA_TRY(await_stream(nullptr, kHostFill));
-    }
-    return fill_on_host(dst, &prepared);
-}
+Status fill_array(via_array *dst, const void *element) { return fill(dst, element, nullptr, true); }
 
 Status fill_array_async(via_array *dst, const void *element, via_stream *stream) {
-    VIA_TRY(check_writable(dst));
-    if (dst->size == 0) {
-        return cuda::need("a stream");
-    }
-    PreparedFill prepared;
-    VIA_TRY(prepare(dst, static_cast<const char *>(element), &prepared));
-    cuda::Transfer transfer;
-    VIA_TRY(make_transfer(prepared.plan, dst, dst, Ask::Always, &transfer));
-    VIA_TRY(check_device_fill(dst, prepared.plan, transfer.dst_side));
-    const cuda::Fill fill = fill_of(dst, prepared, transfer.dst_side);
-    if (!is_for_host(fill, prepared.plan, true)) {
-        return cuda::fill_on(fill, stream);
-    }
-    VIA_TRY(await_stream(stream, kHostFill));
-    return fill_on_host(dst, &prepared);
+    return fill(dst, element, stream, false);
 }
 
 }  // namespace via
