@@ -39,15 +39,12 @@ public:
 
     const ElementConversion &elements() const { return elements_; }
     const ElementLoops &loops() const { return loops_; }
-    // Returns whether scales and offsets go along an axis.
-    bool is_numbered() const { return numbered_ >= 0; }
 
 private:
     VIA_NODISCARD Status keep_affine(const via_convert_options &options, bool is_reversed);
 
     ElementConversion elements_{};
     ElementLoops loops_{};
-    int32_t numbered_ = -1;  // axis of the arrays that the affine step goes along
     AffineStep affine_{};
     std::unique_ptr<float[]> numbers_;  // of the affine step: scales, and offsets
 };

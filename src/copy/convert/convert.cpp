@@ -110,7 +110,7 @@ void Conversion::describe(TextBuffer *text) const {
     describe_axes(loops.axes, loops.ndim, false, text);
     if (transfer_.elements.affine != nullptr) {
         text->add("affine: times a scale, plus an offset, in float32, %s\n",
-                  !elements_.is_numbered() ? "the same for all elements" : "by index along an axis");
+                  loops.numbered < 0 ? "the same for all elements" : "by index along an axis");
     }
     if (device_ == nullptr) {
         text->add("blocks: %lld\nthreads: %d\n", as_printed(shape.blocks), shape.threads);

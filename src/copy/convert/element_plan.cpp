@@ -224,8 +224,7 @@ Status ElementPlan::make(via_array *dst, via_array *src, const via_convert_optio
     }
     elements_.saturates = options.overflow == VIA_OVERFLOW_SATURATE;
     elements_.swap_bytes = swaps(src, options) ? swapped_bytes(elements_.src) : 0;
-    numbered_ = numbered_axis(dst, options);
-    const bool is_reversed = make_element_loops(dst, src, elements_, order, numbered_, &loops_);
+    const bool is_reversed = make_element_loops(dst, src, elements_, order, numbered_axis(dst, options), &loops_);
     return is_affine(options) ? keep_affine(options, is_reversed) : VIA_OK;
 }
 
