@@ -299,22 +299,10 @@ struct Bits16 {
     uint64_t parts[2];
 };
 
+constexpr int log2_of(int power) { return power > 1 ? 1 + log2_of(power / 2) : 0; }
+
 template <int kBytes>
-constexpr auto zero_of_size() {
-    if constexpr (kBytes == 1) {
-        return uint8_t{0};
-    } else if constexpr (kBytes == 2) {
-        return uint16_t{0};
-    } else if constexpr (kBytes == 4) {
-        return uint32_t{0};
-    } else if constexpr (kBytes == 8) {
-        return uint64_t{0};
-    } else {
-        return Bits16{};
-    }
-}
-template <int kBytes>
-using BitsOfSize = decltype(zero_of_size<kBytes>());
+using BitsOfSize = std::tuple_element_t<log2_of(kBytes), std::tuple<uint8_t, uint16_t, uint32_t, uint64_t, Bits16>>;
 
 template <WideKind kKind>
 using WideType = std::tuple_element_t<static_cast<int>(kKind), std::tuple<int32_t, int64_t, uint64_t, float, double>>;
