@@ -66,12 +66,9 @@ via_status use(via_batch *batch, Work work) {
 
 PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
     static const char *const names[] = {nullptr};
-    via_batch *batch = nullptr;
-    if (PyArg_ParseTupleAndKeywords(args, keywords, ":Batch", const_cast<char **>(names)) == 0) {
-        return nullptr;
-    }
-    via_status status = via_batch_create(&batch);
-    return handle_or_raise(HandleKind::Batch, status, batch);
+    return PyArg_ParseTupleAndKeywords(args, keywords, ":Batch", const_cast<char **>(names)) != 0
+               ? handle_from<via_batch>(HandleKind::Batch, via_batch_create)
+               : nullptr;
 }
 
 // Returns the list of pairs; NULL with an exception set if there is no memory.

@@ -75,11 +75,9 @@ bool loses_part(via_array *array, PyObject *value) {
 
 // Returns an array of the number, to convert.
 Ref array_of_number(const char *function, PyObject *value) {
-    via_array *made = nullptr;
     const int32_t dtype = PyComplex_Check(value) ? VIA_COMPLEX128 : VIA_FLOAT64;
-    const via_status status = via_empty(nullptr, dtype, 0, nullptr, nullptr, &made);
-    Ref array(new_array_or_raise(status, made, Origin::HostMemory));
-    return array && fill_array(function, made, value, nullptr) ? std::move(array) : Ref();
+    Ref array(array_from(Origin::HostMemory, via_empty, nullptr, dtype, 0, nullptr, nullptr));
+    return array && fill_array(function, handle_of(array.get()), value, nullptr) ? std::move(array) : Ref();
 }
 
 // Implements dst[...] = value, on a stream if one is given.

@@ -47,10 +47,10 @@ PyObject *make(const char *function, const Plan &plan, PyObject *value) {
     if (!parse_memory(function, plan, &memory) || !stream.parse(function, plan.places[2])) {
         return nullptr;
     }
-    via_array *made = nullptr;
-    via_status status = via_empty(memory.get(), plan.dtype, plan.shape.count, plan.shape.values, stream.get(), &made);
-    Ref array(new_array_or_raise(status, made, origin_in(memory.get())));
-    return array && (value == nullptr || fill_array(function, made, value, stream.get())) ? array.release() : nullptr;
+    Ref array(array_from(origin_in(memory.get()), via_empty, memory.get(), plan.dtype, plan.shape.count,
+                         plan.shape.values, stream.get()));
+    const bool good = array && (value == nullptr || fill_array(function, handle_of(array.get()), value, stream.get()));
+    return good ? array.release() : nullptr;
 }
 
 bool plan_of_shape(const char *function, PyObject *shape, PyObject *dtype, Plan *plan) {

@@ -45,6 +45,20 @@ inline PyObject *new_array_or_raise(via_status status, via_array *array, Origin 
     return status == VIA_OK ? new_array(array, origin) : raise_status(status);
 }
 
+// Returns an Array on the handle that function(arguments..., &array) stores, or raises the exception of its status.
+template <class... Parameters, class... Arguments>
+PyObject *array_from(Origin origin, via_status (*function)(Parameters...), Arguments... arguments) {
+    via_array *array = nullptr;
+    const via_status status = function(arguments..., &array);
+    return new_array_or_raise(status, array, origin);
+}
+
+// Returns a view of an Array, which has its origin, by a function of the library.
+template <class... Parameters, class... Arguments>
+PyObject *view_of(PyObject *self, via_status (*function)(Parameters...), Arguments... arguments) {
+    return array_from(origin_of(self), function, handle_of(self), arguments...);
+}
+
 // Owns a handle, and releases it at the end of the scope.
 class Handle {
 public:

@@ -39,10 +39,8 @@ PyObject *empty_as(const char *function, via_array *source, int32_t dtype, const
     if (!memory.of_device(function, device)) {
         return nullptr;
     }
-    via_array *made = nullptr;
-    const via_status status =
-        via_empty(memory.get(), dtype, via_array_ndim(source), via_array_shape(source), nullptr, &made);
-    return new_array_or_raise(status, made, origin_in(memory.get()));
+    return array_from(origin_in(memory.get()), via_empty, memory.get(), dtype, via_array_ndim(source),
+                      via_array_shape(source), nullptr);
 }
 
 PyObject *copy_to(const char *function, via_array *source, const Device &device) {

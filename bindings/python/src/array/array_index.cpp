@@ -199,10 +199,8 @@ PyObject *array_subscript(PyObject *self, PyObject *key) {
 // the end again.
 PyObject *array_item(PyObject *self, Py_ssize_t index) {
     via_array *array = handle_of(self);
-    via_array *view = nullptr;
     const int64_t given = index < 0 && via_array_ndim(array) > 0 ? index - via_array_shape(array)[0] : index;
-    via_status status = via_array_select(array, 0, given, &view);
-    return new_array_or_raise(status, view, origin_of(self));
+    return view_of(self, via_array_select, 0, given);
 }
 
 }  // namespace viapy

@@ -75,11 +75,7 @@ PyObject *get_owner(PyObject *self, void *) {
     return memory->owner;
 }
 
-PyObject *get_t(PyObject *self, void *) {
-    via_array *view = nullptr;
-    via_status status = via_array_permute(handle_of(self), nullptr, &view);
-    return new_array_or_raise(status, view, origin_of(self));
-}
+PyObject *get_t(PyObject *self, void *) { return view_of(self, via_array_permute, nullptr); }
 
 const char *origin_text(Origin origin) {
     constexpr const char *kTexts[] = {

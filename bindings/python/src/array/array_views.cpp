@@ -6,10 +6,6 @@
 namespace viapy {
 namespace {
 
-PyObject *view_or_raise(PyObject *self, via_status status, via_array *view) {
-    return new_array_or_raise(status, view, origin_of(self));
-}
-
 // Accepts numbers as f(1, 2, 3) and as f((1, 2, 3)).
 PyObject *packed(PyObject *const *args, Py_ssize_t nargs) {
     if (nargs == 1) {
@@ -39,9 +35,7 @@ PyObject *transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
         return raise(VIA_ERROR_SHAPE, "Array.transpose: axes has %d entries; expected one for each of %d axes",
                      static_cast<int>(count), static_cast<int>(ndim));
     }
-    via_array *view = nullptr;
-    via_status status = via_array_permute(handle_of(self), reversed ? nullptr : axes, &view);
-    return view_or_raise(self, status, view);
+    return view_of(self, via_array_permute, reversed ? nullptr : axes);
 }
 
 PyObject *reshape(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
@@ -50,9 +44,7 @@ PyObject *reshape(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (!given || !parse_extents("Array.reshape", "shape", given.get(), &shape)) {
         return nullptr;
     }
-    via_array *view = nullptr;
-    via_status status = via_array_reshape(handle_of(self), shape.count, shape.values, &view);
-    return view_or_raise(self, status, view);
+    return view_of(self, via_array_reshape, shape.count, shape.values);
 }
 
 PyObject *broadcast_to(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
@@ -61,9 +53,7 @@ PyObject *broadcast_to(PyObject *self, PyObject *const *args, Py_ssize_t nargs) 
     if (!given || !parse_extents("Array.broadcast_to", "shape", given.get(), &shape)) {
         return nullptr;
     }
-    via_array *view = nullptr;
-    via_status status = via_array_broadcast(handle_of(self), shape.count, shape.values, &view);
-    return view_or_raise(self, status, view);
+    return view_of(self, via_array_broadcast, shape.count, shape.values);
 }
 
 Signature kSqueeze = {"Array.squeeze", 1, 0, {"axis"}};
@@ -78,9 +68,7 @@ PyObject *squeeze(PyObject *self, PyObject *(&values)[1]) {
         Py_INCREF(self);
         return self;
     }
-    via_array *view = nullptr;
-    via_status status = via_array_squeeze(handle_of(self), count, count > 0 ? axes : nullptr, &view);
-    return view_or_raise(self, status, view);
+    return view_of(self, via_array_squeeze, count, count > 0 ? axes : nullptr);
 }
 
 PyObject *expand_dims(PyObject *self, PyObject *axis) {
@@ -92,19 +80,12 @@ PyObject *expand_dims(PyObject *self, PyObject *axis) {
     if (count != 1) {
         return raise(VIA_ERROR_INDEX, "Array.expand_dims: axis names %d axes; expected one", static_cast<int>(count));
     }
-    via_array *view = nullptr;
-    via_status status = via_array_expand(handle_of(self), axes[0], &view);
-    return view_or_raise(self, status, view);
+    return view_of(self, via_array_expand, axes[0]);
 }
 
 PyObject *view_as(PyObject *self, PyObject *given) {
-    int32_t dtype = parse_dtype("Array.view", given);
-    if (dtype == 0) {
-        return nullptr;
-    }
-    via_array *view = nullptr;
-    via_status status = via_array_reinterpret(handle_of(self), dtype, &view);
-    return view_or_raise(self, status, view);
+    const int32_t dtype = parse_dtype("Array.view", given);
+    return dtype != 0 ? view_of(self, via_array_reinterpret, dtype) : nullptr;
 }
 
 Signature kField = {"Array.field", 3, 2, {"offset", "dtype", "shape"}};
@@ -119,16 +100,10 @@ PyObject *field(PyObject *self, PyObject *(&values)[3]) {
     if (dtype == 0 || (is_given(values[2]) && !parse_extents("Array.field", "shape", values[2], &shape))) {
         return nullptr;
     }
-    via_array *view = nullptr;
-    via_status status = via_array_field(handle_of(self), offset, dtype, shape.count, shape.values, &view);
-    return view_or_raise(self, status, view);
+    return view_of(self, via_array_field, offset, dtype, shape.count, shape.values);
 }
 
-PyObject *as_readonly(PyObject *self, PyObject *) {
-    via_array *view = nullptr;
-    via_status status = via_array_as_read_only(handle_of(self), &view);
-    return view_or_raise(self, status, view);
-}
+PyObject *as_readonly(PyObject *self, PyObject *) { return view_of(self, via_array_as_read_only); }
 
 }  // namespace
 

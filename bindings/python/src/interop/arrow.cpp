@@ -122,9 +122,7 @@ PyObject *arrow_schema(PyObject *self, PyObject *) {
 }
 
 PyObject *import_device_array(ArrowSchema *schema, ArrowDeviceArray *column) {
-    via_array *array = nullptr;
-    via_status status = via_from_arrow_device(schema, column, nullptr, &array);
-    return new_array_or_raise(status, array, Origin::Arrow);
+    return array_from(Origin::Arrow, via_from_arrow_device, schema, column, nullptr);
 }
 
 // Wraps a host array in a device array for the call. The copy's release pointer then says whether the struct was

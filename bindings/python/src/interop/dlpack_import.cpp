@@ -186,10 +186,8 @@ PyObject *honour_immutability(PyObject *object, PyObject *capsule, PyObject *arr
     if (!is_theirs || !is_legacy || !known_type(type_of(object)).is_immutable) {
         return array;
     }
-    Ref hold(array);
-    via_array *view = nullptr;
-    via_status status = via_array_as_read_only(handle_of(array), &view);
-    return new_array_or_raise(status, view, Origin::DLPack);
+    const Ref hold(array);
+    return view_of(array, via_array_as_read_only);
 }
 
 PyObject *import_from_api(const char *function, const DLPackExchangeAPI *api, DLManagedTensorVersioned *tensor) {

@@ -190,12 +190,7 @@ PyObject *import_as_its_own(const char *function, Importer importer, via_array_i
     Ref array(import_description(importer, *description, object, dict));
     int32_t described = array ? via_array_dtype(handle_of(array.get())) : 0;
     int32_t own = is_record(described) ? own_type(function, object, -int64_t{described}) : 0;
-    if (own == 0) {
-        return array.release();
-    }
-    via_array *typed = nullptr;
-    via_status status = via_array_reinterpret(handle_of(array.get()), own, &typed);
-    return status == VIA_OK ? new_array(typed, Origin::ArrayInterface) : raise_status(status);
+    return own == 0 ? array.release() : view_of(array.get(), via_array_reinterpret, own);
 }
 
 Outcome try_interface(const char *function, PyObject *object, const char *name, bool is_cuda, Importer importer,

@@ -23,9 +23,7 @@ PyObject *import_ipc(PyObject *, PyObject *object) {
     if (!given.parse("import_ipc", "description", object) || !share_with_multiprocessing()) {
         return nullptr;
     }
-    via_array *array = nullptr;
-    via_status status = via_array_import_ipc(given.data(), given.length(), &array);
-    return new_array_or_raise(status, array, Origin::Process);
+    return array_from(Origin::Process, via_array_import_ipc, given.data(), given.length());
 }
 
 }  // namespace

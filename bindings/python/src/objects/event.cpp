@@ -19,14 +19,12 @@ via_event *event_in(PyObject *self) { return static_cast<via_event *>(handle_in(
 PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
     PyObject *place = nullptr;
     int32_t device_id = 0;
-    via_event *event = nullptr;
     static const char *const names[] = {"device", nullptr};
     if (PyArg_ParseTupleAndKeywords(args, keywords, "|O:Event", const_cast<char **>(names), &place) == 0 ||
         !parse_cuda_device("Event", place, 0, &device_id)) {
         return nullptr;
     }
-    via_status status = via_event_create(device_id, &event);
-    return handle_or_raise(HandleKind::Event, status, event);
+    return handle_from<via_event>(HandleKind::Event, via_event_create, device_id);
 }
 
 Signature kWrapEvent = {"Event.wrap", 2, 1, {"event", "device"}};
@@ -100,9 +98,7 @@ PyObject *wrap_foreign_event(const char *function, PyObject *value, int32_t devi
     if (!parse_number_address(function, "event", number.get(), &native)) {
         return nullptr;
     }
-    via_event *event = nullptr;
-    via_status status = via_event_wrap(native, device_id, &event);
-    return handle_or_raise(HandleKind::Event, status, event);
+    return handle_from<via_event>(HandleKind::Event, via_event_wrap, native, device_id);
 }
 
 PyType_Slot kEventSlots[] = {

@@ -13,6 +13,14 @@ PyObject *new_handle(HandleKind kind, void *owned);
 PyObject *handle_or_raise(HandleKind kind, via_status status, void *owned);
 PyObject *share_handle(HandleKind kind, void *borrowed);
 
+// Returns an object on the handle that function(arguments..., &handle) stores, or raises the exception of its status.
+template <class Handle, class... Parameters, class... Arguments>
+PyObject *handle_from(HandleKind kind, via_status (*function)(Parameters...), Arguments... arguments) {
+    Handle *handle = nullptr;
+    const via_status status = function(arguments..., &handle);
+    return handle_or_raise(kind, status, handle);
+}
+
 // Stores the handle of an object of the kind. False with TypeError set for any other object, None included.
 bool handle_of_kind(HandleKind kind, const char *function, const char *argument, PyObject *object, void **out);
 

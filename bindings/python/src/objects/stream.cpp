@@ -25,14 +25,12 @@ via_stream *stream_in(PyObject *self) { return static_cast<via_stream *>(handle_
 PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
     PyObject *place = nullptr;
     int32_t device_id = 0;
-    via_stream *stream = nullptr;
     static const char *const names[] = {"device", nullptr};
     if (PyArg_ParseTupleAndKeywords(args, keywords, "|O:Stream", const_cast<char **>(names), &place) == 0 ||
         !parse_cuda_device("Stream", place, 0, &device_id)) {
         return nullptr;
     }
-    via_status status = via_stream_create(device_id, &stream);
-    return handle_or_raise(HandleKind::Stream, status, stream);
+    return handle_from<via_stream>(HandleKind::Stream, via_stream_create, device_id);
 }
 
 Signature kWrapStream = {"Stream.wrap", 2, 1, {"stream", "device"}};
@@ -52,12 +50,9 @@ Signature kCurrent = {"Stream.current", 1, 0, {"device"}};
 
 PyObject *current(PyObject *, PyObject *(&values)[1]) {
     int32_t device_id = 0;
-    via_stream *stream = nullptr;
-    if (!parse_cuda_device("Stream.current", values[0], 0, &device_id)) {
-        return nullptr;
-    }
-    via_status status = via_stream_current(device_id, &stream);
-    return handle_or_raise(HandleKind::Stream, status, stream);
+    return parse_cuda_device("Stream.current", values[0], 0, &device_id)
+               ? handle_from<via_stream>(HandleKind::Stream, via_stream_current, device_id)
+               : nullptr;
 }
 
 constexpr PollFunction kPollStream = poll_handle<via_stream, via_stream_query>;
@@ -91,12 +86,9 @@ PyObject *record(PyObject *self, PyObject *(&values)[1]) {
     if (is_given(values[0]) && !handle_of_kind(HandleKind::Event, "Stream.record", "event", values[0], &checked)) {
         return nullptr;
     }
-    Ref event = is_given(values[0]) ? Ref::share(values[0]) : Ref();
-    if (!event) {
-        via_event *made = nullptr;
-        via_status status = via_event_create(via_stream_device_id(stream), &made);
-        event = Ref(handle_or_raise(HandleKind::Event, status, made));
-    }
+    Ref event = is_given(values[0])
+                    ? Ref::share(values[0])
+                    : Ref(handle_from<via_event>(HandleKind::Event, via_event_create, via_stream_device_id(stream)));
     if (!event) {
         return nullptr;
     }
