@@ -7,6 +7,7 @@
 #include "objects/handles.hpp"
 #include "objects/stream_argument.hpp"
 #include "support/deferred.hpp"
+#include "support/scope_list.hpp"
 #include "support/wait.hpp"
 
 namespace viapy {
@@ -21,42 +22,17 @@ const char kDoc[] =
 
 via_batch *batch_in(PyObject *self) { return static_cast<via_batch *>(handle_in(self)); }
 
-// Lists the batches that threads use without the GIL, to which no other thread may add. Nodes live on the stacks of
-// those threads; the GIL guards the list.
-class UnderWay {
-public:
-    explicit UnderWay(via_batch *batch) : batch_(batch), next_(std::exchange(first_, this)) {}
-    // A child that was forked inside has forgotten the list.
-    ~UnderWay() {
-        UnderWay **link = &first_;
-        while (*link != nullptr && *link != this) {
-            link = &(*link)->next_;
-        }
-        if (*link != nullptr) {
-            *link = next_;
-        }
-    }
-    UnderWay(const UnderWay &) = delete;
-    UnderWay &operator=(const UnderWay &) = delete;
-
-    static bool has(const via_batch *batch) {
-        const UnderWay *node = first_;
-        while (node != nullptr && node->batch_ != batch) {
-            node = node->next_;
-        }
-        return node != nullptr;
-    }
-
-    // In a forked child, which has none of the threads whose stacks hold the list.
-    static void forget() { first_ = nullptr; }
-
-private:
-    static UnderWay *first_;
-    via_batch *batch_;
-    UnderWay *next_;
+// A batch that a thread uses without the GIL, to which no other thread may add.
+struct UnderWay : ScopeList<UnderWay> {
+    explicit UnderWay(const via_batch *used) : batch(used) {}
+    const via_batch *batch;
 };
 
-UnderWay *UnderWay::first_ = nullptr;
+bool is_under_way(const via_batch *batch) {
+    bool found = false;
+    UnderWay::for_each([&](const UnderWay &each) { found = found || each.batch == batch; });
+    return found;
+}
 
 template <class Work>
 via_status use(via_batch *batch, Work work) {
@@ -98,7 +74,7 @@ bool append(PyObject *self, const ArrayPair &arrays, const Add &add_to) {
 }
 
 bool may_add(const char *function, PyObject *self) {
-    if (!UnderWay::has(batch_in(self))) {
+    if (!is_under_way(batch_in(self))) {
         return true;
     }
     raise(VIA_ERROR_INVALID_ARGUMENT, "%s: the batch is under way on another thread; expected one that is not running",

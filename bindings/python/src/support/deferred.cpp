@@ -5,6 +5,7 @@
 #include <atomic>
 #include <new>
 
+#include "support/scope_list.hpp"
 #include "support/wait.hpp"
 
 namespace viapy {
@@ -92,42 +93,20 @@ void run(Deferred *work) {
     work->run(work);
 }
 
-// A call of Python code on a thread of the library, which the end of the program waits for. Guarded by the GIL.
-struct Running {
-    unsigned long thread;
-    Running *next;
-};
-Running *g_running = nullptr;
-
-// Nested calls leave the list as they found it. A child that was forked inside has forgotten it.
-class RunningScope {
-public:
-    RunningScope() : running_{PyThread_get_thread_ident(), g_running} { g_running = &running_; }
-    ~RunningScope() {
-        Running **link = &g_running;
-        while (*link != nullptr && *link != &running_) {
-            link = &(*link)->next;
-        }
-        if (*link != nullptr) {
-            *link = running_.next;
-        }
-    }
-    RunningScope(const RunningScope &) = delete;
-    RunningScope &operator=(const RunningScope &) = delete;
-
-private:
-    Running running_;
+// A call of Python code on a thread of the library, which the end of the program waits for.
+struct Running : ScopeList<Running> {
+    unsigned long thread = PyThread_get_thread_ident();
 };
 
 void run_counted(Deferred *work) {
-    const RunningScope scope;
+    const Running scope;
     run(work);
 }
 
 // Forgets the counted threads but this one: a forked child does not have them.
 void after_fork_in_child() {
     g_schedulers.store(t_schedulers);
-    g_running = nullptr;
+    Running::forget();
 }
 
 via_status ask_schedulers(void *, int32_t *out_done) {
@@ -146,9 +125,7 @@ bool wait_for_callbacks() {
     if (!poll_until_done(ask_schedulers, nullptr, kPatience, &done)) {
         return false;
     }
-    for (Running *at = g_running; at != nullptr; at = at->next) {
-        PyThreadState_SetAsyncExc(at->thread, PyExc_SystemExit);
-    }
+    Running::for_each([](const Running &each) { PyThreadState_SetAsyncExc(each.thread, PyExc_SystemExit); });
     return done != 0 || poll_until_done(ask_schedulers, nullptr, kLastPatience, &done);
 }
 
