@@ -55,15 +55,10 @@ PyObject *synchronize_method(PyObject *self, PyObject *) {
     return wait_until_ready(handle_of(self)) ? none() : nullptr;
 }
 
-// Calls a helper written in Python, imported at first use: it needs NumPy, or is not performance-critical.
-PyObject *call_helper(const char *name, PyObject *self) {
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    return module ? PyObject_CallMethod(module.get(), name, "O", self) : nullptr;
-}
-
-PyObject *numpy_method(PyObject *self, PyObject *) { return call_helper("to_numpy", self); }
-PyObject *tolist_method(PyObject *self, PyObject *) { return call_helper("to_list", self); }
-PyObject *item_method(PyObject *self, PyObject *) { return call_helper("to_scalar", self); }
+// These are written in Python: they need NumPy, or are not performance-critical.
+PyObject *numpy_method(PyObject *self, PyObject *) { return call_interop("to_numpy", self).release(); }
+PyObject *tolist_method(PyObject *self, PyObject *) { return call_interop("to_list", self).release(); }
+PyObject *item_method(PyObject *self, PyObject *) { return call_interop("to_scalar", self).release(); }
 
 // Without it complex() asks __float__, which has no imaginary part to give.
 PyObject *complex_method(PyObject *self, PyObject *) {
@@ -73,18 +68,16 @@ PyObject *complex_method(PyObject *self, PyObject *) {
 }
 
 PyObject *reduce_ex_method(PyObject *self, PyObject *protocol) {
-    Ref module(PyImport_ImportModule("viaduct._pickle"));
-    return module ? PyObject_CallMethod(module.get(), "reduce", "OO", self, protocol) : nullptr;
+    return call_python("viaduct._pickle", "reduce", self, protocol).release();
 }
 
 Signature kArrayProtocol = {"Array.__array__", 2, 0, {"dtype", "copy"}};
 
 // NumPy calls this only for types without a buffer format: those that ml_dtypes adds.
 PyObject *array_protocol(PyObject *self, PyObject *(&values)[2]) {
-    Ref module(PyImport_ImportModule("viaduct._interop"));
     PyObject *dtype = is_given(values[0]) ? values[0] : Py_None;
     PyObject *copy = is_given(values[1]) ? values[1] : Py_None;
-    return module ? PyObject_CallMethod(module.get(), "array_protocol", "OOO", self, dtype, copy) : nullptr;
+    return call_interop("array_protocol", self, dtype, copy).release();
 }
 
 }  // namespace

@@ -40,13 +40,9 @@ public:
         if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) {
             return false;
         }
-        PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-        PyErr_Fetch(&type, &value, &traceback);
-        PyErr_NormalizeException(&type, &value, &traceback);
-        Ref hold_type(type), hold_value(value), hold_traceback(traceback);
-        Ref next(text_ ? PyUnicode_FromFormat("%U; %s: %S", text_.get(), protocol, value)
-                       : PyUnicode_FromFormat("%s: %S", protocol, value));
-        text_ = std::move(next);
+        const Ref reason = take_exception();
+        text_ = Ref(text_ ? PyUnicode_FromFormat("%U; %s: %S", text_.get(), protocol, reason.get())
+                          : PyUnicode_FromFormat("%s: %S", protocol, reason.get()));
         return bool(text_);
     }
 

@@ -55,8 +55,7 @@ bool prepare(PyObject *kind, via_array *array) {
     if (via_array_device_type(array) != VIA_DEVICE_CUDA || known_type(kind).is_prepared) {
         return true;
     }
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref done(module ? PyObject_CallMethod(module.get(), "prepare_for_cuda", "O", kind) : nullptr);
+    const Ref done = call_interop("prepare_for_cuda", kind);
     if (done) {
         mark_prepared(kind);
     }

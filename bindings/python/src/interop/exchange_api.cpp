@@ -143,8 +143,7 @@ bool has_no_mask(const char *function, PyObject *object) {
     if (!known_type(type_of(object)).has_mask) {
         return true;
     }
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref answer(module ? PyObject_CallMethod(module.get(), "hides_elements", "(O)", object) : nullptr);
+    const Ref answer = call_interop("hides_elements", object);
     if (answer.get() == Py_True) {
         raise(VIA_ERROR_EXCHANGE,
               "%s: x is a masked array with hidden elements; expected its filled(), or its data to ignore the mask",

@@ -86,8 +86,7 @@ PyGetSetDef kGetters[] = {
 }  // namespace
 
 PyObject *wrap_foreign_event(const char *function, PyObject *value, int32_t device_id, const char *expected) {
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref number(module ? PyObject_CallMethod(module.get(), "event_handle", "(O)", value) : nullptr);
+    const Ref number = call_interop("event_handle", value);
     if (!number) {
         return nullptr;
     }

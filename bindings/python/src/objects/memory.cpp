@@ -173,8 +173,7 @@ int32_t usual_memory(int32_t device_type) {
 bool share_with_multiprocessing() {
     static bool is_registered = false;
     if (!is_registered) {
-        Ref module(PyImport_ImportModule("viaduct._pickle"));
-        is_registered = module && bool(Ref(PyObject_CallMethod(module.get(), "share_with_multiprocessing", nullptr)));
+        is_registered = bool(call_python("viaduct._pickle", "share_with_multiprocessing"));
     }
     return is_registered;
 }

@@ -26,8 +26,7 @@ bool StreamArgument::wrap_number(const char *function, PyObject *number, int32_t
 
 // Reads the handles of other libraries' streams, by viaduct._interop.
 bool StreamArgument::wrap_foreign(const char *function, PyObject *object, int32_t device_id) {
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref number(module ? PyObject_CallMethod(module.get(), "stream_handle", "(O)", object) : nullptr);
+    const Ref number = call_interop("stream_handle", object);
     if (!number) {
         return false;
     }

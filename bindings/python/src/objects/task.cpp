@@ -59,22 +59,13 @@ PyObject *wait(PyObject *self, PyObject *(&values)[1]) {
     return wait_for_end(signature.function, self, values[0], &own) ? none() : nullptr;
 }
 
-// Returns the exception that is set, and clears it.
-PyObject *fetch_exception() {
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    Ref hold_type(type), hold_traceback(traceback);
-    return value;
-}
-
 // Returns a failure and raises a cancellation, as futures do.
 PyObject *exception(PyObject *self, PyObject *(&values)[1]) {
     via_status own = VIA_OK;
     if (wait_for_end("Task.exception", self, values[0], &own)) {
         return none();
     }
-    return own != VIA_OK && own != VIA_ERROR_CANCELLED ? fetch_exception() : nullptr;
+    return own != VIA_OK && own != VIA_ERROR_CANCELLED ? take_exception().release() : nullptr;
 }
 
 // Stores the task's final status. False if it has not ended. Never waits.
@@ -268,10 +259,7 @@ PyObject *remove_done_callback(PyObject *self, PyObject *function) {
     return PyLong_FromLong(removed);
 }
 
-PyObject *await(PyObject *self) {
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    return module ? PyObject_CallMethod(module.get(), "await_task", "O", self) : nullptr;
-}
+PyObject *await(PyObject *self) { return call_interop("await_task", self).release(); }
 
 PyMethodDef kMethods[] = {
     {"wait", parsed<kWait, wait<kWait>>(), kKeywords,

@@ -157,8 +157,7 @@ bool parse_device_object(PyObject *value, Device *out) {
     if (PyUnicode_Check(value) || PyLong_Check(value)) {
         return false;
     }
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref name(module ? PyObject_CallMethod(module.get(), "device_name", "(O)", value) : nullptr);
+    const Ref name = call_interop("device_name", value);
     const char *text = name && PyUnicode_Check(name.get()) ? whole_text(name.get()) : nullptr;
     return text != nullptr && parse_device_text(text, out);
 }
@@ -189,8 +188,7 @@ bool parse_device_pair(const char *function, PyObject *pair, Device *out) {
 
 // Reads ctypes and cffi pointers, and objects with `ptr` or `data_ptr`, by viaduct._interop.
 bool read_object(const char *function, PyObject *object, void **out) {
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref number(module ? PyObject_CallMethod(module.get(), "address_of", "(O)", object) : nullptr);
+    const Ref number = call_interop("address_of", object);
     if (!number) {
         return false;
     }

@@ -38,8 +38,7 @@ int32_t parse_number(const char *function, PyObject *value) {
 
 // Asks viaduct._interop.name_of_dtype, which returns a name, the size of a record, or raises TypeError with the reason.
 int32_t parse_foreign(const char *function, PyObject *value) {
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref meant(module ? PyObject_CallMethod(module.get(), "name_of_dtype", "(O)", value) : nullptr);
+    const Ref meant = call_interop("name_of_dtype", value);
     if (!meant) {
         if (PyErr_ExceptionMatches(PyExc_TypeError)) {
             raise_with_reason(VIA_ERROR_DTYPE, function, "dtype", "is");
@@ -59,8 +58,7 @@ bool always_means_the_same(PyObject *value) {
     if (PyUnicode_CheckExact(value)) {
         return true;
     }
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref answer(module ? PyObject_CallMethod(module.get(), "is_fixed_dtype", "(O)", value) : nullptr);
+    const Ref answer = call_interop("is_fixed_dtype", value);
     PyErr_Clear();
     return answer.get() == Py_True;
 }
@@ -86,13 +84,9 @@ struct Made {
 Made g_made[128] = {};
 
 PyObject *make_dtype_object(int32_t dtype) {
-    Ref name(dtype_name(dtype));
-    Ref module(name ? PyImport_ImportModule("viaduct._interop") : nullptr);
-    if (!module) {
-        return nullptr;
-    }
-    long long record = is_record(dtype) ? -static_cast<long long>(dtype) : 0;
-    return PyObject_CallMethod(module.get(), "dtype_object", "OL", name.get(), record);
+    const Ref name(dtype_name(dtype));
+    const Ref record(PyLong_FromLongLong(is_record(dtype) ? -static_cast<long long>(dtype) : 0));
+    return name && record ? call_interop("dtype_object", name.get(), record.get()).release() : nullptr;
 }
 
 }  // namespace

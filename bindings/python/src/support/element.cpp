@@ -200,9 +200,8 @@ bool Element::encode_elsewhere(const char *function, PyObject *value, int32_t dt
     if (!is_half && convert(PyFloat_AsDouble(number.get()), dtype)) {
         return true;
     }
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref name(dtype_name(pack_dtype(code_of(dtype), bits_of(dtype))));
-    Ref bytes(module && name ? PyObject_CallMethod(module.get(), "encode", "OO", number.get(), name.get()) : nullptr);
+    const Ref name(dtype_name(pack_dtype(code_of(dtype), bits_of(dtype))));
+    const Ref bytes = name ? call_interop("encode", number.get(), name.get()) : Ref();
     if (!bytes && PyErr_ExceptionMatches(PyExc_TypeError)) {
         raise_with_reason(VIA_ERROR_DTYPE, function, "value", "is");
         return false;

@@ -182,11 +182,7 @@ namespace {
 
 // Shortens containers by reprlib, in viaduct._interop.
 Ref text_of(PyObject *object) {
-    if (!is_container(object)) {
-        return Ref(PyObject_Repr(object));
-    }
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    return Ref(module ? PyObject_CallMethod(module.get(), "shorten", "(O)", object) : nullptr);
+    return is_container(object) ? call_interop("shorten", object) : Ref(PyObject_Repr(object));
 }
 
 }  // namespace
@@ -241,10 +237,8 @@ PyObject *reword_type(const char *function, const char *argument, PyObject *foun
 }
 
 PyObject *raise_with_reason(int32_t status, const char *function, const char *argument, const char *predicate) {
-    PyObject *type = nullptr, *reason = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &reason, &traceback);
-    Ref hold_type(type), hold_reason(reason), hold_traceback(traceback);
-    return raise(status, "%s: %s %s %S", function, argument, predicate, reason);
+    const Ref reason = take_exception();
+    return raise(status, "%s: %s %s %S", function, argument, predicate, reason.get());
 }
 
 }  // namespace viapy

@@ -86,6 +86,30 @@ inline PyObject *optional_attribute(PyObject *object, const char *name, bool *ou
     return value;
 }
 
+// Calls a function of a module written in Python, which is imported at first use. Empty with an exception set on
+// failure.
+template <class... Arguments>
+Ref call_python(const char *module, const char *name, Arguments *...arguments) {
+    Ref imported(PyImport_ImportModule(module));
+    Ref function(imported ? PyObject_GetAttrString(imported.get(), name) : nullptr);
+    return Ref(function ? PyObject_CallFunctionObjArgs(function.get(), arguments..., nullptr) : nullptr);
+}
+
+// The same of viaduct._interop, which knows the objects of other libraries.
+template <class... Arguments>
+Ref call_interop(const char *name, Arguments *...arguments) {
+    return call_python("viaduct._interop", name, arguments...);
+}
+
+// Returns the exception that is set, and clears it.
+inline Ref take_exception() {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    const Ref hold_type(type), hold_traceback(traceback);
+    return Ref(value);
+}
+
 // Saves the exception that is set for a scope in which other Python code may run.
 class ErrorScope {
 public:
