@@ -10,6 +10,8 @@
 namespace viapy {
 namespace {
 
+constexpr char kUsedLegacy[] = "used_dltensor";
+
 via_dlpack_options options_of(const ImportOptions &wanted) {
     via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
     options.copy = wanted.copy;
@@ -36,45 +38,37 @@ bool takes_time(const DLTensor &tensor, const ImportOptions &wanted) {
     return moves || (wanted.copy == VIA_COPY_ALWAYS && (is_large(tensor) || tensor.device.device_type != kDLCPU));
 }
 
+bool has_known_fields(const DLManagedTensorVersioned &tensor) { return tensor.version.major == DLPACK_MAJOR_VERSION; }
+bool has_known_fields(const DLManagedTensor &) { return true; }
+
 // Marks a capsule as used before the GIL is released, so that no other thread imports it. A refused capsule gets its
 // name back.
-PyObject *end_import(PyObject *capsule, const char *name, via_status status, via_array *array) {
-    if (status == VIA_OK) {
-        return new_array(array, Origin::DLPack);
+template <class Tensor>
+PyObject *import_tensor(PyObject *capsule, const char *name, const char *used_name, const ImportOptions &wanted,
+                        via_stream *stream,
+                        via_status (*import)(Tensor *, const via_dlpack_options *, via_stream *, via_array **)) {
+    auto *tensor = static_cast<Tensor *>(PyCapsule_GetPointer(capsule, name));
+    const via_dlpack_options options = options_of(wanted);
+    via_array *array = nullptr;
+    const bool unlock = has_known_fields(*tensor) && takes_time(tensor->dl_tensor, wanted);
+    PyCapsule_SetName(capsule, used_name);
+    const via_status status = without_gil(unlock, [&] { return import(tensor, &options, stream, &array); });
+    if (status != VIA_OK) {
+        raise_status(status);
+        PyCapsule_SetName(capsule, name);
+        return nullptr;
     }
-    raise_status(status);
-    PyCapsule_SetName(capsule, name);
-    return nullptr;
-}
-
-PyObject *import_versioned(PyObject *capsule, const ImportOptions &wanted, via_stream *stream) {
-    auto *tensor = static_cast<DLManagedTensorVersioned *>(PyCapsule_GetPointer(capsule, kVersioned));
-    via_dlpack_options options = options_of(wanted);
-    via_array *array = nullptr;
-    bool unlock = tensor->version.major == 1 && takes_time(tensor->dl_tensor, wanted);
-    PyCapsule_SetName(capsule, "used_dltensor_versioned");
-    via_status status = without_gil(unlock, [&] { return via_from_dlpack(tensor, &options, stream, &array); });
-    return end_import(capsule, kVersioned, status, array);
-}
-
-PyObject *import_legacy(PyObject *capsule, const ImportOptions &wanted, via_stream *stream) {
-    auto *tensor = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule, kLegacy));
-    via_dlpack_options options = options_of(wanted);
-    via_array *array = nullptr;
-    bool unlock = takes_time(tensor->dl_tensor, wanted);
-    PyCapsule_SetName(capsule, "used_dltensor");
-    via_status status = without_gil(unlock, [&] { return via_from_dlpack_legacy(tensor, &options, stream, &array); });
-    return end_import(capsule, kLegacy, status, array);
+    return new_array(array, Origin::DLPack);
 }
 
 PyObject *take(const char *function, PyObject *capsule, const ImportOptions &wanted, via_stream *stream) {
     const char *name = PyCapsule_GetName(capsule);
     PyErr_Clear();
     if (name != nullptr && std::strcmp(name, kVersioned) == 0) {
-        return import_versioned(capsule, wanted, stream);
+        return import_tensor(capsule, kVersioned, "used_dltensor_versioned", wanted, stream, via_from_dlpack);
     }
     if (name != nullptr && std::strcmp(name, kLegacy) == 0) {
-        return import_legacy(capsule, wanted, stream);
+        return import_tensor(capsule, kLegacy, kUsedLegacy, wanted, stream, via_from_dlpack_legacy);
     }
     return raise(VIA_ERROR_EXCHANGE,
                  "%s: x is a capsule named \"%s\"; expected \"dltensor_versioned\" or \"dltensor\" (a tensor can be "
@@ -181,7 +175,7 @@ PyObject *call_dlpack(PyObject *function, const ImportOptions &wanted, const Pro
 // Makes the memory of immutable arrays read-only, which a legacy capsule itself cannot express.
 PyObject *honour_immutability(PyObject *object, PyObject *capsule, PyObject *array) {
     const char *name = PyCapsule_GetName(capsule);
-    bool is_legacy = name != nullptr && std::strcmp(name, "used_dltensor") == 0;
+    bool is_legacy = name != nullptr && std::strcmp(name, kUsedLegacy) == 0;
     bool is_theirs = array != nullptr && (via_array_flags(handle_of(array)) & VIA_ARRAY_COPIED) == 0;
     if (!is_theirs || !is_legacy || !known_type(type_of(object)).is_immutable) {
         return array;
