@@ -7,7 +7,6 @@
 #include "array/array_index.hpp"
 #include "array/array_inspect.hpp"
 #include "array/array_methods.hpp"
-#include "array/array_operators.hpp"
 #include "array/array_views.hpp"
 #include "support/gil.hpp"
 
@@ -63,6 +62,42 @@ PyObject *converted(PyObject *self, PyObject *(*convert)(PyObject *)) {
 PyObject *to_float(PyObject *self) { return converted(self, PyNumber_Float); }
 PyObject *to_int(PyObject *self) { return converted(self, PyNumber_Long); }
 
+constexpr char kReason[] =
+    "Array: there is no arithmetic, on purpose; expected a.numpy(), or another library's from_dlpack(a)";
+
+// Returns whether no other library's type can handle the operator. Their arrays accept an Array as a buffer.
+bool stands_alone(PyObject *operand) {
+    return is_array(operand) || PyLong_CheckExact(operand) || PyFloat_CheckExact(operand) || PyBool_Check(operand) ||
+           Py_IS_TYPE(operand, &PyComplex_Type);
+}
+
+PyObject *binary(PyObject *left, PyObject *right) {
+    if (stands_alone(left) && stands_alone(right)) {
+        return raise(VIA_ERROR_DTYPE, kReason);
+    }
+    Py_INCREF(Py_NotImplemented);
+    return Py_NotImplemented;
+}
+
+PyObject *power(PyObject *left, PyObject *right, PyObject *) { return binary(left, right); }
+
+PyObject *unary(PyObject *) { return raise(VIA_ERROR_DTYPE, kReason); }
+
+// Refuses `in`, which would otherwise compare rows by identity and find none.
+int contains(PyObject *, PyObject *) {
+    raise(VIA_ERROR_DTYPE, "Array: elements are not compared, on purpose; expected `x in a.numpy()`");
+    return -1;
+}
+
+// Refuses arrays without dimensions, which would otherwise silently have no rows.
+PyObject *iterate(PyObject *self) {
+    if (via_array_ndim(handle_of(self)) == 0) {
+        return raise(VIA_ERROR_DTYPE,
+                     "Array: the array has no axis to iterate over; expected one, or item() for its one element");
+    }
+    return PySeqIter_New(self);
+}
+
 PyMemberDef kMembers[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayObject, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
@@ -74,37 +109,21 @@ const char kDoc[] =
     "return views that share the memory. Only copy(), assignment and fill() copy. The cyclic "
     "garbage collector does not visit arrays, nor NumPy's: an owner that refers to its own array is never released.";
 
-void append_getters(std::vector<PyGetSetDef> *all, const PyGetSetDef *part) {
-    for (; part->name != nullptr; ++part) {
-        all->push_back(*part);
-    }
-}
+bool is_end(const PyMethodDef &entry) { return entry.ml_name == nullptr; }
+bool is_end(const PyGetSetDef &entry) { return entry.name == nullptr; }
 
-void append_methods(std::vector<PyMethodDef> *all, const PyMethodDef *part) {
-    for (; part->ml_name != nullptr; ++part) {
-        all->push_back(*part);
+// Joins tables into one, which is never freed: the type keeps pointers into it.
+template <class Entry>
+Entry *joined(std::initializer_list<const Entry *> own, std::initializer_list<const Entry *> others) {
+    auto *all = new std::vector<Entry>;
+    for (const auto &parts : {own, others}) {
+        for (const Entry *part : parts) {
+            for (; !is_end(*part); ++part) {
+                all->push_back(*part);
+            }
+        }
     }
-}
-
-// The type keeps pointers into both tables, so neither is ever freed.
-PyMethodDef *all_methods(const ArrayTypeParts &parts) {
-    auto *all = new std::vector<PyMethodDef>;
-    append_methods(all, kViewMethods);
-    append_methods(all, kDataMethods);
-    for (const PyMethodDef *part : parts.methods) {
-        append_methods(all, part);
-    }
-    all->push_back({nullptr, nullptr, 0, nullptr});
-    return all->data();
-}
-
-PyGetSetDef *all_getters(const ArrayTypeParts &parts) {
-    auto *all = new std::vector<PyGetSetDef>;
-    append_getters(all, kInspectGetters);
-    for (const PyGetSetDef *part : parts.getters) {
-        append_getters(all, part);
-    }
-    all->push_back({nullptr, nullptr, nullptr, nullptr, nullptr});
+    all->push_back({});
     return all->data();
 }
 
@@ -127,8 +146,8 @@ bool add_array_type(PyObject *module, const ArrayTypeParts &parts) {
         {Py_tp_doc, const_cast<char *>(kDoc)},
         {Py_tp_dealloc, slot(dealloc)},
         {Py_tp_repr, slot(array_repr)},
-        {Py_tp_methods, all_methods(parts)},
-        {Py_tp_getset, all_getters(parts)},
+        {Py_tp_methods, joined<PyMethodDef>({kViewMethods, kDataMethods}, parts.methods)},
+        {Py_tp_getset, joined<PyGetSetDef>({kInspectGetters}, parts.getters)},
         {Py_tp_members, kMembers},
         {Py_nb_bool, slot(truth)},
         {Py_nb_float, slot(to_float)},
@@ -137,10 +156,19 @@ bool add_array_type(PyObject *module, const ArrayTypeParts &parts) {
         {Py_sq_item, slot(array_item)},
         {Py_mp_length, slot(length)},
         {Py_mp_subscript, slot(array_subscript)},
+        {Py_nb_add, slot(binary)},
+        {Py_nb_subtract, slot(binary)},
+        {Py_nb_multiply, slot(binary)},
+        {Py_nb_true_divide, slot(binary)},
+        {Py_nb_floor_divide, slot(binary)},
+        {Py_nb_remainder, slot(binary)},
+        {Py_nb_matrix_multiply, slot(binary)},
+        {Py_nb_power, slot(power)},
+        {Py_nb_negative, slot(unary)},
+        {Py_nb_absolute, slot(unary)},
+        {Py_sq_contains, slot(contains)},
+        {Py_tp_iter, slot(iterate)},
     };
-    for (const PyType_Slot *each = kOperatorSlots; each->slot != 0; ++each) {
-        slots.push_back(*each);
-    }
     slots.insert(slots.end(), parts.slots);
     slots.push_back({0, nullptr});
     PyType_Spec spec = {"viaduct.Array", sizeof(ArrayObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
