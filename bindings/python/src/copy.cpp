@@ -36,30 +36,29 @@ bool refuse_shapes(const char *function, const char *argument, via_array *dst, v
 
 // Repeats src as dst requires. As in NumPy, axes of extent 1 in front of those of dst do not count.
 via_status broadcast_to(via_array *dst, via_array *src, via_array **out_wide) {
-    via_array *trimmed = nullptr;
+    OwnedArray trimmed;
     const int64_t *shape = via_array_shape(src);
     const int32_t extra = std::max(0, via_array_ndim(src) - via_array_ndim(dst));
     if (extra > 0 && std::all_of(shape, shape + extra, [](int64_t extent) { return extent == 1; })) {
-        const via_status status = via_array_reshape(src, via_array_ndim(dst), shape + extra, &trimmed);
+        const via_status status = via_array_reshape(src, via_array_ndim(dst), shape + extra, trimmed.out());
         if (status != VIA_OK) {
             return status;
         }
     }
-    const Handle owned(trimmed);
-    return via_array_broadcast(trimmed != nullptr ? trimmed : src, via_array_ndim(dst), via_array_shape(dst), out_wide);
+    return via_array_broadcast(trimmed ? trimmed.get() : src, via_array_ndim(dst), via_array_shape(dst), out_wide);
 }
 
 // Converts as the options say; without any, dtypes must be equal.
 bool assign_array(const char *function, const char *argument, via_array *dst, via_array *src,
                   const via_convert_options *options, via_stream *stream) {
-    via_array *wide = nullptr;
-    via_status status = broadcast_to(dst, src, &wide);
-    const Handle owned(wide);
+    OwnedArray wide;
+    via_status status = broadcast_to(dst, src, wide.out());
     if (status == VIA_ERROR_SHAPE) {
         return refuse_shapes(function, argument, dst, src);
     }
     if (status == VIA_OK) {
-        status = options != nullptr ? convert_elements(dst, wide, *options, stream) : copy_elements(dst, wide, stream);
+        status = options != nullptr ? convert_elements(dst, wide.get(), *options, stream)
+                                    : copy_elements(dst, wide.get(), stream);
     }
     return status == VIA_OK || (raise_status(status), false);
 }
@@ -302,7 +301,7 @@ int array_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (key == Py_Ellipsis) {
         return assign("Array.__setitem__", handle_of(self), value, "value", nullptr, nullptr) ? 0 : -1;
     }
-    Handle view(select_by_key(handle_of(self), key));
+    OwnedArray view(select_by_key(handle_of(self), key));
     return view && assign("Array.__setitem__", view.get(), value, "value", nullptr, nullptr) ? 0 : -1;
 }
 

@@ -59,23 +59,6 @@ PyObject *view_of(PyObject *self, via_status (*function)(Parameters...), Argumen
     return array_from(origin_of(self), function, handle_of(self), arguments...);
 }
 
-// Owns a handle, and releases it at the end of the scope.
-class Handle {
-public:
-    Handle() = default;
-    explicit Handle(via_array *owned) : array_(owned) {}
-    ~Handle() { via_array_release(array_); }
-    Handle(const Handle &) = delete;
-    Handle &operator=(const Handle &) = delete;
-    via_array *get() const { return array_; }
-    via_array *release() { return std::exchange(array_, nullptr); }
-    void reset(via_array *owned) { via_array_release(std::exchange(array_, owned)); }
-    explicit operator bool() const { return array_ != nullptr; }
-
-private:
-    via_array *array_ = nullptr;
-};
-
 // Parts of the type that rooms above this one define.
 struct ArrayTypeParts {
     std::initializer_list<const PyMethodDef *> methods;

@@ -137,7 +137,7 @@ bool read_key(via_array *array, PyObject *key, Selection *selection) {
 }
 
 // Replaces the view by the outcome of the next step.
-bool advance(Handle *view, via_status status, via_array *next) {
+bool advance(OwnedArray *view, via_status status, via_array *next) {
     if (status != VIA_OK) {
         raise_status(status);
         return false;
@@ -147,7 +147,7 @@ bool advance(Handle *view, via_status status, via_array *next) {
 }
 
 via_array *apply(via_array *array, const Selection &selection) {
-    Handle view;
+    OwnedArray view;
     via_array *next = nullptr;
     via_status status = via_array_slice(array, selection.start, selection.count, selection.step, &next);
     bool good = advance(&view, status, next);

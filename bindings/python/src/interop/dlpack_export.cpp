@@ -80,16 +80,10 @@ bool read_copy(PyObject *value, via_array *array, via_dlpack_options *options) {
     return true;
 }
 
-// Owns the stream that a Python consumer names by a number. Host memory accepts None and -1 only.
-struct ConsumerStream {
-    via_stream *handle = nullptr;
-    ~ConsumerStream() { via_stream_release(handle); }
-};
-
 // Wraps a CUstream only if it has to wait for something, or a copy is made on it.
-bool read_cuda_stream(int64_t number, bool has_work, ConsumerStream *out) {
+bool read_cuda_stream(int64_t number, bool has_work, OwnedStream *out) {
     if (number == 1 || number == 2) {
-        out->handle = number == 1 ? via_stream_legacy() : via_stream_per_thread();
+        out->reset(number == 1 ? via_stream_legacy() : via_stream_per_thread());
         return true;
     }
     if (number <= 0) {
@@ -100,15 +94,16 @@ bool read_cuda_stream(int64_t number, bool has_work, ConsumerStream *out) {
         return false;
     }
     if (!has_work) {
-        out->handle = via_stream_no_sync();
+        out->reset(via_stream_no_sync());
         return true;
     }
     void *native = reinterpret_cast<void *>(static_cast<intptr_t>(number));
-    via_status status = via_stream_wrap(native, -1, &out->handle);
+    via_status status = via_stream_wrap(native, -1, out->out());
     return status == VIA_OK || (raise_exchange(status), false);
 }
 
-bool read_stream(PyObject *value, via_array *array, bool may_copy, ConsumerStream *out) {
+// Host memory accepts None and -1 only.
+bool read_stream(PyObject *value, via_array *array, bool may_copy, OwnedStream *out) {
     if (!is_given(value)) {
         return true;
     }
@@ -117,7 +112,7 @@ bool read_stream(PyObject *value, via_array *array, bool may_copy, ConsumerStrea
         return false;
     }
     if (number == -1) {
-        out->handle = via_stream_no_sync();
+        out->reset(via_stream_no_sync());
         return true;
     }
     if (via_array_device_type(array) == VIA_DEVICE_CPU) {
@@ -203,7 +198,7 @@ PyObject *new_capsule(via_array *array, const via_dlpack_options &options, via_s
 
 Signature kDlpack = {"Array.__dlpack__", 0, 0, {"stream", "max_version", "dl_device", "copy"}};
 
-bool read_arguments(via_array *array, PyObject **values, via_dlpack_options *options, ConsumerStream *stream) {
+bool read_arguments(via_array *array, PyObject **values, via_dlpack_options *options, OwnedStream *stream) {
     if (!read_stream(values[0], array, is_given(values[2]) || is_given(values[3]), stream) ||
         !parse_max_version("Array.__dlpack__", values[1], options) || !read_device(values[2], options) ||
         !read_copy(values[3], array, options)) {
@@ -218,7 +213,7 @@ bool read_arguments(via_array *array, PyObject **values, via_dlpack_options *opt
 PyObject *dlpack_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *values[4] = {};
     via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
-    ConsumerStream stream;
+    OwnedStream stream;
     via_array *array = handle_of(self);
     const bool has_arguments = nargs > 0 || kwnames != nullptr;
     drain();
@@ -231,7 +226,7 @@ PyObject *dlpack_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                             "Array.__dlpack__: the array has a negative stride, which PyTorch cannot import; expected "
                             "its copy(), or a flip of the tensor");
     }
-    return new_capsule(array, options, stream.handle);
+    return new_capsule(array, options, stream.get());
 }
 
 // Returns cached pairs for host memory and the first CUDA devices, since every consumer asks.

@@ -86,11 +86,7 @@ PyObject *own_version() {
 // The device of a producer's memory, and the stream that the memory is to be ready on; none for host memory.
 struct Producer {
     Device device;
-    via_stream *stream = nullptr;
-    Producer() = default;
-    Producer(const Producer &) = delete;
-    Producer &operator=(const Producer &) = delete;
-    ~Producer() { via_stream_release(stream); }
+    OwnedStream stream;
 
     bool has_stream() const { return device.type == VIA_DEVICE_CUDA || device.type == VIA_DEVICE_CUDA_MANAGED; }
 
@@ -121,7 +117,7 @@ bool Producer::ask(PyObject *object) {
         return false;
     }
     device = {static_cast<int32_t>(type), static_cast<int32_t>(id)};
-    via_status status = has_stream() ? via_stream_current(device.id, &stream) : VIA_OK;
+    via_status status = has_stream() ? via_stream_current(device.id, stream.out()) : VIA_OK;
     return status == VIA_OK || (raise_status(status), false);
 }
 
@@ -143,8 +139,8 @@ PyObject *keywords_of(const ImportOptions &wanted, const Producer &producer) {
     if (good && wanted.copy == VIA_COPY_NEVER) {
         good = set_item(keywords.get(), "copy", boolean(false));
     }
-    if (good && producer.stream != nullptr) {
-        good = set_item(keywords.get(), "stream", PyLong_FromVoidPtr(via_stream_handle(producer.stream)));
+    if (good && producer.stream) {
+        good = set_item(keywords.get(), "stream", PyLong_FromVoidPtr(via_stream_handle(producer.stream.get())));
     }
     return good ? keywords.release() : nullptr;
 }
@@ -152,8 +148,8 @@ PyObject *keywords_of(const ImportOptions &wanted, const Producer &producer) {
 PyObject *call_with_stream(PyObject *function, PyObject *nothing, const Producer &producer) {
     Ref keywords(PyDict_New());
     bool good =
-        keywords && (producer.stream == nullptr ||
-                     set_item(keywords.get(), "stream", PyLong_FromVoidPtr(via_stream_handle(producer.stream))));
+        keywords && (!producer.stream ||
+                     set_item(keywords.get(), "stream", PyLong_FromVoidPtr(via_stream_handle(producer.stream.get()))));
     return good ? PyObject_Call(function, nothing, keywords.get()) : nullptr;
 }
 
@@ -265,7 +261,7 @@ Outcome try_dlpack(const char *function, PyObject *object, const ImportOptions &
         raise_type(function, "x.__dlpack__()", capsule.get(), "a capsule");
         return Outcome::Failed;
     }
-    PyObject *array = take(function, capsule.get(), wanted, producer.stream);
+    PyObject *array = take(function, capsule.get(), wanted, producer.stream.get());
     *out_array = honour_immutability(object, capsule.get(), array);
     return *out_array != nullptr ? Outcome::Imported : Outcome::Failed;
 }

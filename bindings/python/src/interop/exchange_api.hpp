@@ -45,19 +45,14 @@ inline PyObject *type_of(PyObject *object) { return reinterpret_cast<PyObject *>
 // ready there.
 class WorkStream {
 public:
-    WorkStream() = default;
-    ~WorkStream() { via_stream_release(stream_); }
-    WorkStream(const WorkStream &) = delete;
-    WorkStream &operator=(const WorkStream &) = delete;
-
     // Leaves the stream NULL for host memory, and for libraries without the function. False with an exception set on
     // failure.
     bool ask(const DLPackExchangeAPI *api, const DLDevice &device);
 
-    via_stream *get() const { return stream_; }
+    via_stream *get() const { return stream_.get(); }
 
 private:
-    via_stream *stream_ = nullptr;
+    OwnedStream stream_;
 };
 
 }  // namespace viapy

@@ -42,17 +42,14 @@ via_status allocate_array(const DLTensor &prototype, via_array **out_array) {
     if (kind == VIA_MEMORY_HOST) {
         return via_empty(nullptr, dtype, prototype.ndim, prototype.shape, nullptr, out_array);
     }
-    via_memory *memory = nullptr;
-    via_status status = via_memory_create(kind, prototype.device.device_id, &memory);
-    if (status == VIA_OK) {
-        status = via_empty(memory, dtype, prototype.ndim, prototype.shape, nullptr, out_array);
-        via_memory_release(memory);
-    }
-    return status;
+    OwnedMemory memory;
+    const via_status status = via_memory_create(kind, prototype.device.device_id, memory.out());
+    return status == VIA_OK ? via_empty(memory.get(), dtype, prototype.ndim, prototype.shape, nullptr, out_array)
+                            : status;
 }
 
 int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *context, SetError set_error) {
-    via_array *array = nullptr;
+    OwnedArray array;
     *out = nullptr;
     if (memory_kind_of(prototype->device) == 0) {
         char text[128];
@@ -61,10 +58,9 @@ int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *context,
         set_error(context, kind_of(VIA_ERROR_DEVICE), text);
         return -1;
     }
-    via_status status = allocate_array(*prototype, &array);
+    via_status status = allocate_array(*prototype, array.out());
     if (status == VIA_OK) {
-        status = via_to_dlpack(array, nullptr, via_stream_no_sync(), out);
-        via_array_release(array);
+        status = via_to_dlpack(array.get(), nullptr, via_stream_no_sync(), out);
     }
     if (status != VIA_OK) {
         set_error(context, kind_of(status), via_last_error());
@@ -113,23 +109,21 @@ int from_object(void *object, DLManagedTensorVersioned **out) {
 // Treats the tensor as written by the caller's work on the current stream, if it has one.
 int to_object(DLManagedTensorVersioned *tensor, void **out) {
     via_array *array = nullptr;
-    via_stream *stream = nullptr;
+    OwnedStream stream;
     *out = nullptr;
     const DLDevice &device = tensor->dl_tensor.device;
     bool on_device = tensor->version.major == DLPACK_MAJOR_VERSION &&
                      (device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged);
-    via_status status = on_device ? via_stream_current(device.device_id, &stream) : VIA_OK;
+    via_status status = on_device ? via_stream_current(device.device_id, stream.out()) : VIA_OK;
     if (status == VIA_OK) {
-        status = via_from_dlpack(tensor, nullptr, on_device ? stream : via_stream_no_sync(), &array);
+        status = via_from_dlpack(tensor, nullptr, on_device ? stream.get() : via_stream_no_sync(), &array);
     }
     if (status != VIA_OK) {
         raise_exchange(status);
         ErrorScope errors;
         via_dlpack_delete(tensor);  // it is stolen, on failure too
-        via_stream_release(stream);
         return -1;
     }
-    via_stream_release(stream);
     *out = new_array(array, Origin::DLPack);
     return *out != nullptr ? 0 : -1;
 }
@@ -180,14 +174,13 @@ int current_stream(DLDeviceType type, int32_t id, void **out) {
     if (type != kDLCUDA && type != kDLCUDAManaged) {
         return 0;
     }
-    via_stream *stream = nullptr;
-    via_status status = via_stream_current(id, &stream);
+    OwnedStream stream;
+    const via_status status = via_stream_current(id, stream.out());
     if (status != VIA_OK) {
         raise_status(status);
         return -1;
     }
-    *out = via_stream_handle(stream);
-    via_stream_release(stream);
+    *out = via_stream_handle(stream.get());
     return 0;
 }
 

@@ -177,7 +177,7 @@ PyObject *wrap(PyObject *, PyObject *(&values)[11]) {
         !stays_within(values[9], request.shape, request.has_strides ? &request.strides : nullptr, request.dtype)) {
         return nullptr;
     }
-    Handle array(make(request));
+    OwnedArray array(make(request));
     if (array && is_given(values[10])) {
         PyObject *made = convert("wrap: to", array.get(), values[10], true);
         if (made == nullptr) {

@@ -182,7 +182,7 @@ bool MemoryHandle::create(int32_t kind, int32_t device_id) {
     if (kind == VIA_MEMORY_SHARED && !share_with_multiprocessing()) {
         return false;
     }
-    via_status status = via_memory_create(kind, device_id, &memory_);
+    via_status status = via_memory_create(kind, device_id, memory_.out());
     return status == VIA_OK || (raise_status(status), false);
 }
 
@@ -243,7 +243,7 @@ bool MemoryHandle::of_value(const char *function, PyObject *value, bool device_n
         return false;
     }
     via_memory_retain(memory);
-    memory_ = memory;
+    memory_.reset(memory);
     return true;
 }
 

@@ -13,11 +13,8 @@ int32_t usual_memory(int32_t device_type);
 // Memory to allocate from for the length of a call. NULL inside means plain host memory.
 class MemoryHandle {
 public:
-    MemoryHandle() = default;
-    ~MemoryHandle() { via_memory_release(memory_); }
-    MemoryHandle(const MemoryHandle &) = delete;
-    MemoryHandle &operator=(const MemoryHandle &) = delete;
-    via_memory *get() const { return memory_; }
+    via_memory *get() const { return memory_.get(); }
+    via_memory *release() { return memory_.release(); }
 
     // Both make the usual memory of a device. of_device() makes no handle for the host's, which needs none.
     bool create_usual(const char *function, const Device &device);
@@ -28,10 +25,9 @@ public:
     bool of_value(const char *function, PyObject *value, bool device_named, const Device &device);
 
     bool create(int32_t kind, int32_t device_id);
-    via_memory *release() { return std::exchange(memory_, nullptr); }
 
 private:
-    via_memory *memory_ = nullptr;
+    OwnedMemory memory_;
 };
 
 // Registers arrays of shared memory with multiprocessing, which then passes them by description. Idempotent.

@@ -137,12 +137,9 @@ bool is_wide_complex(int32_t dtype) {
 
 bool is_integer(int32_t dtype) { return (code_of(dtype) == kInt || code_of(dtype) == kUInt) && bits_of(dtype) <= 64; }
 
-// NULL on failure.
-via_array *wrap_one(void *address, int32_t dtype) {
-    via_array *array = nullptr;
-    const via_status status =
-        via_wrap(address, dtype, 0, nullptr, nullptr, VIA_DEVICE_CPU, 0, VIA_WRAP_UNCHECKED, nullptr, nullptr, &array);
-    return status == VIA_OK ? array : nullptr;
+bool wrap_one(void *address, int32_t dtype, via_array **out) {
+    return via_wrap(address, dtype, 0, nullptr, nullptr, VIA_DEVICE_CPU, 0, VIA_WRAP_UNCHECKED, nullptr, nullptr,
+                    out) == VIA_OK;
 }
 
 int64_t element_bytes(int32_t dtype) { return (via_dtype_bits(dtype) + 7) / 8; }
@@ -182,12 +179,11 @@ bool Element::encode_number(const char *function, PyObject *value, int32_t dtype
 bool Element::convert(double number, int32_t dtype) {
     via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
     options.casting = VIA_CASTING_UNSAFE;
-    via_array *from = wrap_one(&number, VIA_FLOAT64);
-    via_array *to = wrap_one(number_, pack_dtype(code_of(dtype), bits_of(dtype)));
-    const bool converted = from != nullptr && to != nullptr && via_convert(to, from, &options, nullptr) == VIA_OK;
-    via_array_release(from);
-    via_array_release(to);
-    return converted;
+    OwnedArray from;
+    OwnedArray to;
+    return wrap_one(&number, VIA_FLOAT64, from.out()) &&
+           wrap_one(number_, pack_dtype(code_of(dtype), bits_of(dtype)), to.out()) &&
+           via_convert(to.get(), from.get(), &options, nullptr) == VIA_OK;
 }
 
 // Rounds halves by the struct module, bfloat16 and float8 as conversions do, what is narrower by ml_dtypes.

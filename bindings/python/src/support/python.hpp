@@ -35,6 +35,32 @@ private:
     PyObject *object_ = nullptr;
 };
 
+// Owns one reference to a handle of the library.
+template <class Handle, void (*kRelease)(Handle *)>
+class Owned {
+public:
+    explicit Owned(Handle *owned = nullptr) : handle_(owned) {}
+    ~Owned() {
+        if (handle_ != nullptr) {
+            kRelease(handle_);
+        }
+    }
+    Owned(const Owned &) = delete;
+    Owned &operator=(const Owned &) = delete;
+    Handle *get() const { return handle_; }
+    Handle **out() { return &handle_; }
+    Handle *release() { return std::exchange(handle_, nullptr); }
+    void reset(Handle *owned) { const Owned before(std::exchange(handle_, owned)); }
+    explicit operator bool() const { return handle_ != nullptr; }
+
+private:
+    Handle *handle_;
+};
+
+using OwnedArray = Owned<via_array, via_array_release>;
+using OwnedMemory = Owned<via_memory, via_memory_release>;
+using OwnedStream = Owned<via_stream, via_stream_release>;
+
 inline PyObject *none() {
     Py_INCREF(Py_None);
     return Py_None;
