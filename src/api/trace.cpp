@@ -99,8 +99,8 @@ void add_outputs(std::span<const Argument> arguments, TextBuffer *line) {
 
 }  // namespace
 
-TracedCall::TracedCall(const char *function, const char *names, Argument *arguments, int32_t count)
-    : function_(function), arguments_(arguments), count_(count) {
+TracedCall::TracedCall(const char *function, const char *names, Argument *arguments, int32_t count, bool has_status)
+    : function_(function), arguments_(arguments), count_(count), has_status_(has_status) {
     std::string_view rest(names);
     for (int32_t i = 0; i < count; ++i) {
         arguments[i].name = rest.substr(0, rest.find(", "));
@@ -108,14 +108,14 @@ TracedCall::TracedCall(const char *function, const char *names, Argument *argume
     }
 }
 
-Status TracedCall::refuse(const char *what, bool has_status) {
-    if (!has_status || is_debugging(kAbortOnMisuse)) {
+Status TracedCall::refuse(const char *what) const {
+    if (!has_status_ || is_debugging(kAbortOnMisuse)) {
         log_line("%s: %s", function_, what);
     }
     if (is_debugging(kAbortOnMisuse)) {
         std::abort();
     }
-    if (!has_status) {
+    if (!has_status_) {
         return VIA_ERROR_INVALID_ARGUMENT;
     }
     const Status status = fail(VIA_ERROR_INVALID_ARGUMENT, "%s", what);
@@ -128,14 +128,14 @@ Status TracedCall::refuse(const char *what, bool has_status) {
 }
 
 // Drops the owner of a released handle at once, so that one of two concurrent releases is detected.
-bool TracedCall::check(const Argument &given, const void *handle, const char *name, Status *out_status) {
+Status TracedCall::check(const Argument &given, const void *handle, const char *name) const {
     if (handle == nullptr) {
-        return true;
+        return VIA_OK;
     }
     const bool is_release = std::string_view(function_).ends_with("_release");
     const HandleKind found = find_handle(given.handle, handle, is_release);
     if (found == given.handle) {
-        return true;
+        return VIA_OK;
     }
     char what[160];
     if (found == HandleKind::None) {
@@ -145,45 +145,37 @@ bool TracedCall::check(const Argument &given, const void *handle, const char *na
         std::snprintf(what, sizeof what, "%s is %p, which is a %s; expected a %s", name, handle, handle_name(found),
                       handle_name(given.handle));
     }
-    const Status status = refuse(what, out_status != nullptr);
-    if (out_status != nullptr) {
-        *out_status = status;
-    }
-    return false;
+    return refuse(what);
 }
 
-bool TracedCall::check_all(Status *out_status) {
+Status TracedCall::check_all() const {
     int64_t number = 0;
     char name[48];
     for (const Argument &given : arguments()) {
         const int length = std::snprintf(name, 32, "%.*s", static_cast<int>(given.name.size()), given.name.data());
         if (given.kind == ArgumentKind::Number) {
             number = given.value;
-        } else if (given.kind == ArgumentKind::Handle && !check(given, given.address<void>(), name, out_status)) {
-            return false;
+        } else if (given.kind == ArgumentKind::Handle) {
+            VIA_TRY(check(given, given.address<void>(), name));
         }
         for (int64_t i = 0; given.kind == ArgumentKind::Handles && given.value != 0 && i < number; ++i) {
             std::snprintf(name + length, sizeof name - static_cast<size_t>(length), "[%" PRId64 "]", i);
-            if (!check(given, given.address<void *>()[i], name, out_status)) {
-                return false;
-            }
+            VIA_TRY(check(given, given.address<void *>()[i], name));
         }
     }
-    return true;
+    return VIA_OK;
 }
 
-bool TracedCall::begin(Status *out_status) {
+Status TracedCall::begin() {
     if (is_debugging(kHandles)) {
-        if (!check_all(out_status)) {
-            return false;
-        }
+        VIA_TRY(check_all());
         if (std::string_view(function_).ends_with("_retain") && arguments_[0].value != 0) {
             add_owner(arguments_[0].handle, arguments_[0].address<void>(), function_);
         }
     }
     started_ = is_debugging(kCalls) ? now_ns() : 0;
     under_way_ = true;
-    return true;
+    return VIA_OK;
 }
 
 TracedCall::~TracedCall() {

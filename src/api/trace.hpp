@@ -108,16 +108,17 @@ Argument argument(Type *const *handles) {
 class TracedCall {
 public:
     // `names` are those of the arguments, as in a call: "dst, src". Stores each in its argument.
-    TracedCall(const char *function, const char *names, Argument *arguments, int32_t count);
+    // `has_status`: the function returns a via_status.
+    TracedCall(const char *function, const char *names, Argument *arguments, int32_t count, bool has_status);
 
     // Registers outputs also if the thread is ended inside a callback, which unwinds the call.
     ~TracedCall();
     TracedCall(const TracedCall &) = delete;
     TracedCall &operator=(const TracedCall &) = delete;
 
-    // Returns false if a handle is invalid and the function must not be called. Stores the failure in *out_status, or
-    // logs it if out_status is nullptr.
-    bool begin(Status *out_status);
+    // Fails if a handle is invalid and the function must not be called. Logs the failure of a function without a
+    // status.
+    VIA_NODISCARD Status begin();
 
     // Ends the call. A handle among the results is a shared one.
     void end();
@@ -126,9 +127,9 @@ public:
 
 private:
     std::span<const Argument> arguments() const { return {arguments_, static_cast<size_t>(count_)}; }
-    bool check(const Argument &given, const void *handle, const char *name, Status *out_status);
-    bool check_all(Status *out_status);
-    Status refuse(const char *what, bool has_status);
+    VIA_NODISCARD Status check(const Argument &given, const void *handle, const char *name) const;
+    VIA_NODISCARD Status check_all() const;
+    VIA_NODISCARD Status refuse(const char *what) const;
     void clear_outputs() const;
     void register_outputs() const;
     void log_end(const char *answer);
@@ -136,6 +137,7 @@ private:
     const char *function_;
     Argument *arguments_;
     int32_t count_;
+    bool has_status_;
     bool under_way_ = false;
     int64_t started_ = 0;
 };
@@ -149,9 +151,8 @@ template <class Answer, class... Parameters>
                                            std::type_identity_t<Parameters>... given) {
     constexpr bool has_status = std::is_same_v<Answer, via_status>;
     Argument arguments[] = {argument(given)..., Argument{}};
-    TracedCall call(name, names, arguments, static_cast<int32_t>(sizeof...(given)));
-    Status refusal = VIA_OK;
-    if (!call.begin(has_status ? &refusal : nullptr)) {
+    TracedCall call(name, names, arguments, static_cast<int32_t>(sizeof...(given)), has_status);
+    if (const Status refusal = call.begin(); refusal != VIA_OK) {
         if constexpr (has_status) {
             return refusal;
         } else {
