@@ -109,31 +109,6 @@ Status make_mapped(via_file *file, OpenFile *open, const ArraySpec &given, const
     return status;
 }
 
-Status refuse_to_map(via_file *file) {
-    return fail(VIA_ERROR_DTYPE,
-                "dtype is 0 for %s in another byte order; expected a read, which swaps it, or an element type for the "
-                "bytes as they are",
-                DtypeName(file->header.dtype).text);
-}
-
-Status map_window(via_file *window, int64_t byte_offset, const FileContent &given, via_array **out_array) {
-    VIA_TRY(check_whole_window(byte_offset, given));
-    VIA_TRY(check_converts_nothing(window, "a mapping"));
-    via_file *file = window->whole;
-    via_array *layout = window->layout;
-    VIA_TRY(file->swaps() ? refuse_to_map(file) : VIA_OK);
-    const UniqueOpenFile open(file->hold_open());
-    FileRange range{};
-    VIA_TRY(find_range(file, open.get(), first_byte(layout), byte_span(layout).high - byte_span(layout).low, &range));
-    const ArraySpec spec{.dtype = layout->dtype,
-                         .ndim = layout->ndim,
-                         .shape = layout->shape(),
-                         .strides = layout->byte_strides(),
-                         .unit = StrideUnit::Bytes,
-                         .flags = sharing_of(file).read_only ? VIA_ARRAY_READ_ONLY : 0};
-    return make_mapped(file, open.get(), spec, range, -byte_span(layout).low, out_array);
-}
-
 }  // namespace
 
 void release_file(via_file *file) {
@@ -195,14 +170,6 @@ Status find_content(via_file *file, int64_t byte_offset, const FileContent &give
     return VIA_OK;
 }
 
-ColumnMajor::ColumnMajor(const FileContent &content) {
-    int64_t stride = 1;
-    for (int32_t i = 0; i < content.ndim; ++i) {
-        strides[i] = stride;
-        stride *= content.shape[i] > 0 ? content.shape[i] : 1;
-    }
-}
-
 Status place_range(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range, int64_t *out_end) {
     if (byte_offset < 0) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more", as_printed(byte_offset));
@@ -236,25 +203,28 @@ Status find_range_to_write(via_file *file, int64_t byte_offset, int64_t nbytes, 
 }
 
 Status map_file(via_file *file, int64_t byte_offset, const FileContent &given, via_array **out_array) {
-    if (file->whole != nullptr) {
-        return map_window(file, byte_offset, given, out_array);
+    UniqueArray layout;
+    via_file *whole = file->root();
+    VIA_TRY(find_layout(file, byte_offset, given, layout.out()));
+    VIA_TRY(check_converts_nothing(file, "a mapping"));
+    const bool is_swapped = file == whole ? given.dtype == 0 && file->header.swapped : whole->swaps();
+    if (is_swapped) {
+        return fail(VIA_ERROR_DTYPE,
+                    "dtype is 0 for %s in another byte order; expected a read, which swaps it, or an element type for "
+                    "the bytes as they are",
+                    DtypeName(whole->header.dtype).text);
     }
-    FileContent content{};
-    VIA_TRY(find_content(file, byte_offset, given, &content));
-    VIA_TRY(given.dtype == 0 && file->header.swapped ? refuse_to_map(file) : VIA_OK);
-    int64_t size = 0;
-    VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
-    const UniqueOpenFile open(file->hold_open());
+    const UniqueOpenFile open(whole->hold_open());
+    const ByteSpan span = byte_span(layout.get());
     FileRange range{};
-    VIA_TRY(find_range(file, open.get(), byte_offset, dense_bytes(size, dtype_bits(content.dtype)), &range));
-    const ColumnMajor order(content);
-    const ArraySpec spec{.dtype = content.dtype,
-                         .ndim = content.ndim,
-                         .shape = content.shape,
-                         .strides = order.strides,
-                         .unit = file->header.column_major ? StrideUnit::Elements : StrideUnit::RowMajor,
-                         .flags = sharing_of(file).read_only ? VIA_ARRAY_READ_ONLY : 0};
-    return make_mapped(file, open.get(), spec, range, 0, out_array);
+    VIA_TRY(find_range(whole, open.get(), first_byte(layout.get()), span.high - span.low, &range));
+    const ArraySpec spec{.dtype = layout.get()->dtype,
+                         .ndim = layout.get()->ndim,
+                         .shape = layout.get()->shape(),
+                         .strides = layout.get()->steps(),
+                         .unit = layout.get()->is_packed() ? StrideUnit::Elements : StrideUnit::Bytes,
+                         .flags = sharing_of(whole).read_only ? VIA_ARRAY_READ_ONLY : 0};
+    return make_mapped(whole, open.get(), spec, range, -span.low, out_array);
 }
 
 Status check_file_options(const via_file_options &options) {

@@ -106,12 +106,6 @@ VIA_NODISCARD Status find_range_to_write(via_file *file, int64_t byte_offset, in
 VIA_NODISCARD Status find_content(via_file *file, int64_t byte_offset, const FileContent &given,
                                   FileContent *out_content);
 
-// Column-major strides of a content, in elements. Cannot overflow: check_shape has multiplied the same numbers.
-struct ColumnMajor {
-    explicit ColumnMajor(const FileContent &content);
-    int64_t strides[VIA_MAX_NDIM];
-};
-
 // Maps the content at byte_offset; dtype 0 and ndim 0 mean that of the header, or the window.
 VIA_NODISCARD Status map_file(via_file *file, int64_t byte_offset, const FileContent &content, via_array **out_array);
 

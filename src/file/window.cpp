@@ -16,24 +16,20 @@ Status make_layout(via_file *file, int64_t byte_offset, const FileContent &given
     FileRange range{};
     VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
     VIA_TRY(place_range(file, byte_offset, dense_bytes(size, dtype_bits(content.dtype)), &range, &end));
-    const ColumnMajor order(content);
+    // Cannot overflow: check_shape has multiplied the same numbers.
+    int64_t column_major[VIA_MAX_NDIM];
+    int64_t stride = 1;
+    for (int32_t i = 0; i < content.ndim; ++i) {
+        column_major[i] = stride;
+        stride *= std::max<int64_t>(content.shape[i], 1);
+    }
     const ArraySpec spec{.data = reinterpret_cast<void *>(kLayoutAddress + static_cast<uintptr_t>(byte_offset)),
                          .dtype = content.dtype,
                          .ndim = content.ndim,
                          .shape = content.shape,
-                         .strides = order.strides,
+                         .strides = column_major,
                          .unit = file->header.column_major ? StrideUnit::Elements : StrideUnit::RowMajor};
     return make_array(spec, Deleter{}, out_layout);
-}
-
-Status find_layout(via_file *file, int64_t byte_offset, const FileContent &content, via_array **out_layout) {
-    if (file->whole == nullptr) {
-        return make_layout(file, byte_offset, content, out_layout);
-    }
-    VIA_TRY(check_whole_window(byte_offset, content));
-    retain_array(file->layout);
-    *out_layout = file->layout;
-    return VIA_OK;
 }
 
 Status check_bytes(via_array *layout) {
@@ -111,6 +107,15 @@ Status order_view(via_array *array, const AxisFlips &flips, bool column_major, v
 }
 
 }  // namespace
+
+Status find_layout(via_file *file, int64_t byte_offset, const FileContent &content, via_array **out_layout) {
+    if (file->whole == nullptr) {
+        return make_layout(file, byte_offset, content, out_layout);
+    }
+    VIA_TRY(check_whole_window(byte_offset, content));
+    *out_layout = retained(file->layout);
+    return VIA_OK;
+}
 
 Status check_whole_window(int64_t byte_offset, const FileContent &content) {
     if (byte_offset != 0) {

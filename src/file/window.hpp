@@ -18,6 +18,11 @@ struct WindowSlice {
 VIA_NODISCARD Status make_window(via_file *file, int64_t byte_offset, const FileContent &content,
                                  const WindowSlice &slice, via_file **out_window);
 
+// Finds the layout of the content at byte_offset of a file, or that of a window. The caller owns a reference. Errors:
+// as map_file, without a check of the file's size.
+VIA_NODISCARD Status find_layout(via_file *file, int64_t byte_offset, const FileContent &content,
+                                 via_array **out_layout);
+
 // Makes a window of the same elements, which are not converted.
 VIA_NODISCARD Status copy_window(via_file *window, via_file **out_window);
 
