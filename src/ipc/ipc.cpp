@@ -45,21 +45,11 @@ Status locate(via_array *array, Ticket *ticket) {
     }
 }
 
-// Imported device memory and its lease, which is closed last.
-struct ImportedMemory {
-    cuda::OpenedMemory *memory;
-    int lease;
-};
+void close_lease(void *descriptor) { close_descriptor(static_cast<int>(reinterpret_cast<intptr_t>(descriptor))); }
 
-void close_lease(void *context) {
-    auto *imported = static_cast<ImportedMemory *>(context);
-    close_descriptor(imported->lease);
-    delete imported;
-}
-
+// The context is the imported memory, the address stands for the descriptor of its lease, which is closed last.
 void end_import(const Deleter &deleter) {
-    auto *imported = static_cast<ImportedMemory *>(deleter.context);
-    cuda::close_memory(imported->memory, close_lease, imported);
+    cuda::close_memory(static_cast<cuda::OpenedMemory *>(deleter.context), close_lease, deleter.address);
 }
 
 // Memory that a ticket names, in this process.
@@ -77,33 +67,24 @@ Status open_on_host(const Ticket &ticket, Memory *out_memory) {
     return VIA_OK;
 }
 
-Status open_leased(const Ticket &ticket, ImportedMemory *imported, Memory *out_memory) {
-    void *start = nullptr;
-    VIA_TRY(join_lease(ticket.file, &imported->lease));
-    if (Status status =
-            cuda::open_memory(ticket.memory, &out_memory->device_id, &start, &out_memory->nbytes, &imported->memory);
-        status != VIA_OK) {
-        close_descriptor(imported->lease);
-        return status;
-    }
-    out_memory->start = static_cast<char *>(start);
-    out_memory->deleter = {end_import, nullptr, imported, nullptr, 0, nullptr, true};
-    return VIA_OK;
-}
-
 Status open_on_device(const Ticket &ticket, Memory *out_memory) {
     if (ticket.file.process == getpid()) {
         return fail(VIA_ERROR_EXCHANGE,
                     "the description is of this process, and the driver maps no device memory twice; expected one of "
                     "another process: use the array itself");
     }
-    ImportedMemory *imported = nullptr;
-    VIA_TRY(make_object("memory of another process", &imported, nullptr, -1));
-    const Status status = open_leased(ticket, imported, out_memory);
-    if (status != VIA_OK) {
-        delete imported;
+    void *start = nullptr;
+    cuda::OpenedMemory *opened = nullptr;
+    int lease = -1;
+    VIA_TRY(join_lease(ticket.file, &lease));
+    if (Status status = cuda::open_memory(ticket.memory, &out_memory->device_id, &start, &out_memory->nbytes, &opened);
+        status != VIA_OK) {
+        close_descriptor(lease);
+        return status;
     }
-    return status;
+    out_memory->start = static_cast<char *>(start);
+    out_memory->deleter = {end_import, nullptr, opened, reinterpret_cast<void *>(intptr_t{lease}), 0, nullptr, true};
+    return VIA_OK;
 }
 
 Status find_memory(const Ticket &ticket, Memory *out_memory) {
