@@ -10,8 +10,6 @@
 
 #include "archive/tensor_conversion.hpp"
 #include "copy/copy_check.hpp"
-#include "copy/copy_plan.hpp"
-#include "copy/normalise.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
 #include "core/base/copy_contiguous.hpp"
@@ -312,20 +310,13 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
     if (device_place_ == 0) {
         return VIA_OK;
     }
-    constexpr int64_t kBorder = int64_t{64} << 10;
     UniqueArray front;
-    UniqueArray dense;
-    CopyPlan plan;
-    cuda::StagedPlan staged;
+    bool is_done = false;
+    const int64_t begin = segments_.empty() ? 0 : segments_[0].offset;
     VIA_TRY(view_bytes(buffer_, 0, device_place_, front.out()));
-    VIA_TRY(make_dense(front.get(), VIA_UINT8, nullptr, dense.out()));
-    VIA_TRY(normalise_copy(front.get(), dense.get(), &plan.loops));
-    VIA_TRY(make_transfer(plan.loops, front.get(), dense.get(), Ask::Never, &plan.transfer));
-    if (!cuda::can_stage_io(plan.transfer, &staged)) {
-        return bounce(0, device_place_, task);
-    }
-    const int64_t phase = segments_.empty() ? 0 : segments_[0].offset % kBorder;
-    return cuda::transfer_io(plan.transfer, staged, {this, workers(), 0, phase}, task, out_fence);
+    VIA_TRY(move_staged(front.get(), Direction::Read, this, begin, {workers(), 0, buffer_->size, task}, &is_done,
+                        out_fence));
+    return is_done ? VIA_OK : bounce(0, device_place_, task);
 }
 
 // What a device converts, as the file has it: the tensors one after the other, each from a multiple of 64 bytes on.

@@ -162,4 +162,21 @@ Status move_slabs(ExtentIo &extent_io, Direction direction, via_array *array, co
     return parallel_io(slabs.count(), move, run);
 }
 
+Status move_staged(via_array *array, Direction direction, cuda::IoEndpoint *io, int64_t begin, const IoRun &run,
+                   bool *out_served, Fence **out_fence) {
+    constexpr int64_t kBorder = int64_t{64} << 10;
+    UniqueArray dense;
+    CopyPlan plan;
+    cuda::StagedPlan staged;
+    VIA_TRY(make_dense(array, array->dtype, nullptr, dense.out()));
+    via_array *dst = direction == Direction::Read ? array : dense.get();
+    via_array *src = direction == Direction::Read ? dense.get() : array;
+    VIA_TRY(normalise_copy(dst, src, &plan.loops));
+    VIA_TRY(make_transfer(plan.loops, dst, src, Ask::Never, &plan.transfer));
+    *out_served = cuda::can_stage_io(plan.transfer, &staged);
+    return *out_served
+               ? cuda::transfer_io(plan.transfer, staged, {io, run.threads, 0, begin % kBorder}, run.task, out_fence)
+               : VIA_OK;
+}
+
 }  // namespace via

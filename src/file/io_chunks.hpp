@@ -107,6 +107,12 @@ private:
 // Moves an array in row-major order to or from the extents of a file. Gathers and scatters slabs through buffers.
 VIA_NODISCARD Status move_slabs(ExtentIo &extent_io, Direction direction, via_array *array, const IoRun &run);
 
+// Moves an array of a device in row-major order to or from an endpoint, through the ring of pinned slots. Stores
+// whether the ring serves; otherwise nothing was moved, and the bytes go through bounce_slabs. `begin` is the offset
+// outside of the endpoint's first byte. See cuda::transfer_io.
+VIA_NODISCARD Status move_staged(via_array *array, Direction direction, cuda::IoEndpoint *io, int64_t begin,
+                                 const IoRun &run, bool *out_served, Fence **out_fence);
+
 // Moves the slabs of a device's array through one buffer of the host, for copies that cannot be staged. `pass` as in
 // Slabs.
 template <class Pass>

@@ -2,7 +2,6 @@
 
 #include "copy/bits.hpp"
 #include "copy/copy_plan.hpp"
-#include "copy/normalise.hpp"
 #include "core/async/task.hpp"
 #include "file/io_chunks.hpp"
 #include "file/move_converted.hpp"
@@ -31,29 +30,16 @@ Status move_host_range(const RangeTransfer &transfer, ExtentIo &extent_io, int32
 
 // ---- Device memory: through the ring of pinned slots, or a buffer at a time.
 
-// Plans the copy between the array and a dense array in place of the range.
-Status plan_range(const RangeTransfer &transfer, via_array *dense, CopyPlan *out_plan) {
-    via_array *dst = transfer.is_read() ? transfer.array : dense;
-    via_array *src = transfer.is_read() ? dense : transfer.array;
-    VIA_TRY(normalise_copy(dst, src, &out_plan->loops));
-    return make_transfer(out_plan->loops, dst, src, Ask::Never, &out_plan->transfer);
-}
-
 Status move_device_range(const RangeTransfer &transfer, ExtentIo &extent_io, int32_t workers, Fence **out_fence) {
-    constexpr int64_t kBorder = int64_t{64} << 10;
-    UniqueArray dense;
-    CopyPlan plan;
-    cuda::StagedPlan staged;
-    VIA_TRY(make_dense(transfer.array, transfer.array->dtype, nullptr, dense.out()));
-    VIA_TRY(plan_range(transfer, dense.get(), &plan));
-    if (cuda::can_stage_io(plan.transfer, &staged)) {
-        const int64_t phase = extent_io.bytes_from_border(0) % kBorder;
-        return cuda::transfer_io(plan.transfer, staged, {&extent_io, workers, 0, phase}, transfer.task, out_fence);
-    }
-    return bounce_slabs(transfer.array, transfer.direction, [&](char *memory, int64_t offset, int64_t nbytes) {
+    const IoRun run{workers, 0, transfer.extents.nbytes, transfer.task};
+    bool is_done = false;
+    VIA_TRY(move_staged(transfer.array, transfer.direction, &extent_io, extent_io.bytes_from_border(0), run, &is_done,
+                        out_fence));
+    const auto move = [&](char *memory, int64_t offset, int64_t nbytes) {
         return move_adjacent(extent_io, transfer.direction, offset, memory, nbytes,
-                             {workers, offset, transfer.extents.nbytes, transfer.task});
-    });
+                             {run.threads, offset, run.total, run.task});
+    };
+    return is_done ? VIA_OK : bounce_slabs(transfer.array, transfer.direction, move);
 }
 
 // ---- Packed elements, which are adjacent or were refused. The rest of a partly used last byte belongs to others, and
