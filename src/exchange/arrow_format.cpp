@@ -1,8 +1,10 @@
 #include "exchange/arrow_format.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -172,14 +174,11 @@ bool arrow_format(int32_t dtype, char *format) {
         std::snprintf(format, kArrowFormatCapacity, "w:%lld", -as_printed(dtype));
         return true;
     }
-    for (const Format &known : kFormats) {
-        if (known.dtype == dtype) {
-            format[0] = known.letter;
-            format[1] = '\0';
-            return true;
-        }
-    }
-    return false;
+    const auto *known = std::ranges::find(kFormats, dtype, &Format::dtype);
+    const bool is_known = known != std::end(kFormats);
+    format[0] = is_known ? known->letter : '\0';
+    format[1] = '\0';
+    return is_known;
 }
 
 int32_t dtype_of_arrow_format(const char *format) {
@@ -187,12 +186,8 @@ int32_t dtype_of_arrow_format(const char *format) {
         const int64_t bytes = parse_size(format + 2);
         return bytes >= 1 && bytes <= kMaxRecordBytes ? static_cast<int32_t>(-bytes) : 0;
     }
-    for (const Format &known : kFormats) {
-        if (format[0] == known.letter && format[1] == '\0') {
-            return known.dtype;
-        }
-    }
-    return 0;
+    const auto *known = std::ranges::find(kFormats, format[0], &Format::letter);
+    return known != std::end(kFormats) && format[1] == '\0' ? known->dtype : 0;
 }
 
 int64_t arrow_list_size(const char *format) {
