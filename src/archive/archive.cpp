@@ -90,12 +90,11 @@ void place_tensors(via_archive *archive) {
     archive->is_placed = true;
 }
 
-// Makes an archive of a single file. Column-major tensors have a handle of their own: a handle has one order.
+// Makes an archive of a single file.
 Status read_file(const char *path, via_archive *archive) {
     via_file_options options = archive->options;
     options.file_format = VIA_FORMAT_RAW;
     UniqueFile file;
-    UniqueFile column_major;
     FileStamp stamp{};
     TensorList list;
     VIA_TRY(name_path(path, open_file(path, options, file.out())));
@@ -103,20 +102,12 @@ Status read_file(const char *path, via_archive *archive) {
     VIA_TRY(name_file(file.get(), stamp_of(open.get(), &stamp)));
     VIA_TRY(name_file(file.get(), read_tensors(open.get(), &list)));
     for (ArchiveTensor &tensor : list.tensors()) {
-        if (tensor.is_column_major) {
-            tensor.file = 1;
-            VIA_TRY(column_major.get() == nullptr ? open_column_major(file.get(), column_major.out()) : VIA_OK);
-        }
         VIA_TRY(name_file(file.get(), name_tensor(*tensor.name, plan_elements(&tensor))));
         archive->numbers.emplace(*tensor.name, static_cast<int64_t>(archive->numbers.size()));
     }
     archive->tensors = std::move(list.tensors());
     archive->metadata = std::move(list.texts());
-    for (UniqueFile *each : {&file, &column_major}) {
-        if (each->get() != nullptr) {
-            archive->files.push_back({std::shared_ptr<via_file>(each->release(), release_file), stamp});
-        }
-    }
+    archive->files.push_back({std::shared_ptr<via_file>(file.release(), release_file), stamp});
     return VIA_OK;
 }
 
@@ -277,8 +268,9 @@ Status open_window(via_archive *archive, const ArchiveTensor &tensor, via_file *
     const bool is_slice = !tensor.starts.empty();
     const WindowSlice slice{tensor.starts.data(), tensor.shape.data(), nullptr};
     via_file *file = file_of(archive, tensor);
-    const Status status = make_window(file, is_slice ? tensor.whole_offset : tensor.offset,
-                                      {tensor.dtype, ndim, is_slice ? tensor.whole_shape.data() : tensor.shape.data()},
+    const FileContent content{tensor.dtype, ndim, is_slice ? tensor.whole_shape.data() : tensor.shape.data(),
+                              tensor.is_column_major};
+    const Status status = make_window(file, is_slice ? tensor.whole_offset : tensor.offset, content,
                                       is_slice ? slice : WindowSlice{}, out_file);
     return name_file(file, name_tensor(*tensor.name, status));
 }

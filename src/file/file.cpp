@@ -370,19 +370,6 @@ Status open_file(const char *path, const via_file_options &options, via_file **o
     return VIA_OK;
 }
 
-Status open_column_major(via_file *file, via_file **out_file) {
-    via_file_options options = VIA_FILE_OPTIONS_INIT;
-    options.mode = file->mode;
-    options.page_cache = file->page_cache;
-    options.column_major = 1;
-    UniqueFile other;
-    VIA_TRY(make_handle(file->path, options, &other));
-    other.get()->open = file->hold_open();
-    other.get()->nbytes_known = file->nbytes_known.load();
-    *out_file = other.release();
-    return VIA_OK;
-}
-
 Status create_file(const char *path, const FileContent &content, const via_file_options &options, via_file **out_file) {
     UniqueFile file;
     VIA_TRY(make_handle(path, options, &file));

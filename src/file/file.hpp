@@ -30,8 +30,8 @@ struct via_file {
     via::InheritedMutex writing;            // atomic_write: one write at a time
     via::ReferenceCount references;
     via::OpenFile *open = nullptr;
-    // Of a window, which uses no other field: its file, and the layout of its elements, with offsets in the file as
-    // addresses (see window.hpp).
+    // Of a window, which uses no other field but header.column_major: its file, and the layout of its elements, with
+    // offsets in the file as addresses (see window.hpp).
     via_file *whole = nullptr;
     via_array *layout = nullptr;
     const via::FileConversion *conversion = nullptr;  // owned; nullptr: elements stay as they are
@@ -57,6 +57,7 @@ struct FileContent {
     int32_t dtype;
     int32_t ndim;
     const int64_t *shape;
+    bool is_column_major = false;  // whatever the order of the file
 };
 
 // `options` is complete (see read_struct). Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED,
@@ -65,9 +66,6 @@ VIA_NODISCARD Status open_file(const char *path, const via_file_options &options
 
 VIA_NODISCARD Status create_file(const char *path, const FileContent &content, const via_file_options &options,
                                  via_file **out_file);
-
-// Makes a handle of the same open file, which is to be read, for arrays in column-major order.
-VIA_NODISCARD Status open_column_major(via_file *file, via_file **out_file);
 
 void release_file(via_file *file);
 using UniqueFile = UniqueHandle<via_file, release_file>;

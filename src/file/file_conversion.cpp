@@ -60,8 +60,7 @@ struct OrderedOptions {
         const int32_t axis = options.scale_axis + (options.scale_axis < 0 ? layout->ndim : 0);
         const auto kept = static_cast<int32_t>(
             std::count_if(layout->shape(), layout->shape() + axis, [](int64_t extent) { return extent != 1; }));
-        const bool column_major = file->whole->header.column_major;
-        options.scale_axis = column_major ? array->ndim - 1 - kept : kept;
+        options.scale_axis = file->header.column_major ? array->ndim - 1 - kept : kept;
         if (layout->steps()[axis] < 0) {
             reverse(file->conversion->scales, &scales, &options.scale);
             reverse(file->conversion->offsets, &offsets, &options.offset);

@@ -8,6 +8,10 @@
 namespace via {
 namespace {
 
+bool is_column_major(via_file *file, const FileContent &content) {
+    return file->header.column_major || content.is_column_major;
+}
+
 Status make_layout(via_file *file, int64_t byte_offset, const FileContent &given, via_array **out_layout) {
     FileContent content{};
     VIA_TRY(find_content(file, byte_offset, given, &content));
@@ -28,7 +32,7 @@ Status make_layout(via_file *file, int64_t byte_offset, const FileContent &given
                          .ndim = content.ndim,
                          .shape = content.shape,
                          .strides = column_major,
-                         .unit = file->header.column_major ? StrideUnit::Elements : StrideUnit::RowMajor};
+                         .unit = is_column_major(file, given) ? StrideUnit::Elements : StrideUnit::RowMajor};
     return make_array(spec, Deleter{}, out_layout);
 }
 
@@ -145,13 +149,13 @@ Status check_whole_file(via_file *file, int64_t byte_offset, via_array *array) {
 
 namespace {
 
-Status make_handle(via_file *whole, via_array *layout, via_file **out_window) {
+Status make_handle(via_file *whole, via_array *layout, bool column_major, via_file **out_window) {
     via_file *window = nullptr;
     VIA_TRY(make_object("a file's handle", &window));
     whole->references.retain();
-    retain_array(layout);
     window->whole = whole;
-    window->layout = layout;
+    window->layout = retained(layout);
+    window->header.column_major = column_major;
     *out_window = window;
     return VIA_OK;
 }
@@ -183,13 +187,13 @@ Status make_window(via_file *file, int64_t byte_offset, const FileContent &conte
     VIA_TRY(check_bytes(all.get()));
     VIA_TRY(slice_view(all.get(), slice.starts, slice.counts, slice.steps, layout.out()));
     auto conversion = swaps ? std::make_unique<FileConversion>(*file->conversion) : nullptr;
-    VIA_TRY(make_handle(file->root(), layout.get(), out_window));
+    VIA_TRY(make_handle(file->root(), layout.get(), is_column_major(file, content), out_window));
     (*out_window)->conversion = conversion.release();
     return VIA_OK;
 }
 
 Status copy_window(via_file *window, via_file **out_window) {
-    return make_handle(window->whole, window->layout, out_window);
+    return make_handle(window->whole, window->layout, window->header.column_major, out_window);
 }
 
 int64_t first_byte(via_array *layout) {
@@ -202,6 +206,7 @@ Status describe_window(via_file *window, via_file_properties *out_properties) {
     out_properties->dtype = window->array_dtype();
     out_properties->byte_order = window->conversion != nullptr ? VIA_BYTE_ORDER_NATIVE : out_properties->byte_order;
     out_properties->ndim = layout->ndim;
+    out_properties->column_major = window->header.column_major ? 1 : 0;
     out_properties->byte_offset += first_byte(layout) - byte_span(layout).low;
     std::copy_n(layout->shape(), layout->ndim, out_properties->shape);
     return VIA_OK;
@@ -216,7 +221,7 @@ Status order_window(via_file *window, via_array *array, via_array **out_array, v
     VIA_TRY(squeeze_view(array, 0, nullptr, short_array.out()));
     VIA_TRY(squeeze_view(layout, 0, nullptr, short_layout.out()));
     const AxisFlips flips(short_layout.get());
-    const bool column_major = window->whole->header.column_major;
+    const bool column_major = window->header.column_major;
     VIA_TRY(order_view(short_array.get(), flips, column_major, out_array));
     return order_view(short_layout.get(), flips, column_major, out_layout);
 }
