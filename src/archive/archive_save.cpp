@@ -305,7 +305,7 @@ Status ArchiveWriter::write(size_t number, via_task *task) {
         block.alone != nullptr ? block.alone->array.get()->data : buffer_of(number).place(block.offset, block);
     const FileExtents extents = adjacent_extents({block.offset, block.nbytes});
     ExtentIo extent_io(target.io(block.alone == nullptr), extents);
-    const IoRun run{extent_io.writers(block.nbytes), written_, nbytes_, task};
+    const IoRun run{extent_io.workers(Direction::Write), written_, nbytes_, task};
     const Status status = move_adjacent(extent_io, Direction::Write, 0, memory, block.nbytes, run);
     VIA_TRY(name_file(target.file.get(), status));
     written_ += block.nbytes;

@@ -179,16 +179,15 @@ int64_t ExtentIo::piece_bytes() const {
     return piece;
 }
 
-int32_t ExtentIo::readers(int64_t offset, int64_t nbytes) const {
-    if (is_one()) {
-        return io_.readers(extents_.offset + offset, nbytes);
+int32_t ExtentIo::workers(Direction direction) const {
+    if (direction == Direction::Write) {
+        return io_.writers(extents_.row_bytes);
     }
-    const double share = static_cast<double>(nbytes) / static_cast<double>(extents_.nbytes);
-    const bool cold = is_cold(offset, nbytes);
-    const auto cost = static_cast<int64_t>(share * static_cast<double>(groups(cold).cost));
-    return io_.row_readers(cost, cold);
+    if (is_one()) {
+        return io_.readers(extents_.offset, extents_.nbytes);
+    }
+    const bool cold = is_cold(0, extents_.nbytes);
+    return io_.row_readers(groups(cold).cost, cold);
 }
-
-int32_t ExtentIo::writers(int64_t nbytes) const { return io_.writers(std::min(nbytes, extents_.row_bytes)); }
 
 }  // namespace via

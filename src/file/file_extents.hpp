@@ -28,8 +28,8 @@ public:
     VIA_NODISCARD Status write(const void *memory, int64_t offset, int64_t nbytes) override;
     VIA_NODISCARD Status prepare_write();
 
-    int32_t readers(int64_t offset, int64_t nbytes) const;
-    int32_t writers(int64_t nbytes) const;
+    // Returns the number of threads that move all of the extents.
+    int32_t workers(Direction direction) const;
 
     // Size of the chunks of a transfer: FileIo::kPieceBytes, or less for rows that cost more.
     int64_t piece_bytes() const;

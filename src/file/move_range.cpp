@@ -11,27 +11,18 @@
 namespace via {
 namespace {
 
-// Returns how many threads move the range, the caller's included.
-int32_t worker_count(const RangeTransfer &transfer, const ExtentIo &extent_io) {
-    const int64_t nbytes = transfer.extents.nbytes;
-    return transfer.is_read() ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
-}
-
 // ---- Host memory.
 
-Status move_host_range(const RangeTransfer &transfer, ExtentIo &extent_io, int32_t workers) {
+Status move_host_range(const RangeTransfer &transfer, ExtentIo &extent_io, const IoRun &run) {
     via_array *array = transfer.array;
-    const int64_t nbytes = transfer.extents.nbytes;
-    const IoRun run{workers, 0, nbytes, transfer.task};
     return is_contiguous(array, VIA_ORDER_ROW_MAJOR)
-               ? move_adjacent(extent_io, transfer.direction, 0, array->data, nbytes, run)
+               ? move_adjacent(extent_io, transfer.direction, 0, array->data, run.total, run)
                : move_slabs(extent_io, transfer.direction, array, run);
 }
 
 // ---- Device memory: through the ring of pinned slots, or a buffer at a time.
 
-Status move_device_range(const RangeTransfer &transfer, ExtentIo &extent_io, int32_t workers, Fence **out_fence) {
-    const IoRun run{workers, 0, transfer.extents.nbytes, transfer.task};
+Status move_device_range(const RangeTransfer &transfer, ExtentIo &extent_io, const IoRun &run, Fence **out_fence) {
     bool is_done = false;
     VIA_TRY(move_staged(transfer.array, transfer.direction, &extent_io, extent_io.bytes_from_border(0), run, &is_done,
                         out_fence));
@@ -101,10 +92,10 @@ Status move_range(const RangeTransfer &transfer, Fence **out_fence) {
     FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, converts || on_device);
     ExtentIo extent_io(file_io, transfer.extents);
     VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
-    const int32_t workers = worker_count(transfer, extent_io);
-    return converts    ? move_converted(transfer, extent_io, workers, out_fence)
-           : on_device ? move_device_range(transfer, extent_io, workers, out_fence)
-                       : move_host_range(transfer, extent_io, workers);
+    const IoRun run{extent_io.workers(transfer.direction), 0, transfer.extents.nbytes, transfer.task};
+    return converts    ? move_converted(transfer, extent_io, run.threads, out_fence)
+           : on_device ? move_device_range(transfer, extent_io, run, out_fence)
+                       : move_host_range(transfer, extent_io, run);
 }
 
 }  // namespace via
