@@ -56,30 +56,25 @@ PyObject *pairs_of(PyObject *self) {
 
 // Appends to the list first, since removing from it cannot fail.
 template <class Add>
-bool append(PyObject *self, const ArrayPair &arrays, const Add &add_to) {
+PyObject *append(const char *function, PyObject *self, const ArrayPair &arrays, const Add &add_to) {
+    if (is_under_way(batch_in(self))) {
+        return raise(VIA_ERROR_INVALID_ARGUMENT,
+                     "%s: the batch is under way on another thread; expected one that is not running", function);
+    }
     PyObject *pairs = pairs_of(self);
     Ref pair(pairs != nullptr ? PyTuple_Pack(2, arrays.dst_object.get(), arrays.src_object.get()) : nullptr);
     if (!pair || PyList_Append(pairs, pair.get()) != 0) {
-        return false;
+        return nullptr;
     }
     via_status status = add_to(batch_in(self));
     if (status == VIA_OK) {
-        return true;
+        return none();
     }
     raise_status(status);
     ErrorScope errors;
     Py_ssize_t count = PyList_Size(pairs);
     (void)PyList_SetSlice(pairs, count - 1, count, nullptr);
-    return false;
-}
-
-bool may_add(const char *function, PyObject *self) {
-    if (!is_under_way(batch_in(self))) {
-        return true;
-    }
-    raise(VIA_ERROR_INVALID_ARGUMENT, "%s: the batch is under way on another thread; expected one that is not running",
-          function);
-    return false;
+    return nullptr;
 }
 
 Signature kAdd = {"Batch.add", 2, 2, {"dst", "src"}};
@@ -87,27 +82,26 @@ Signature kAdd = {"Batch.add", 2, 2, {"dst", "src"}};
 PyObject *add(PyObject *self, PyObject *(&values)[2]) {
     drain();
     ArrayPair pair;
-    if (!pair.parse("Batch.add", values[0], values[1]) || !may_add("Batch.add", self)) {
+    if (!pair.parse("Batch.add", values[0], values[1])) {
         return nullptr;
     }
     const auto add_to = [&](via_batch *batch) { return via_batch_add(batch, pair.dst(), pair.src()); };
-    return append(self, pair, add_to) ? none() : nullptr;
+    return append("Batch.add", self, pair, add_to);
 }
 
-Signature kAddIndexed = {"Batch.add_indexed", 5, 4, {INDEXED_PARAMETERS, INDEXED_OPTIONS}};
+Signature kAddIndexed = {"Batch.add_indexed", 5, 4, {INDEXED_PARAMETERS, CONVERSION_OPTIONS}};
 
 PyObject *add_indexed(PyObject *self, PyObject *(&values)[11]) {
     IndexedRows rows;
     drain();
-    if (!rows.parse("Batch.add_indexed", values) || !rows.parse_options("Batch.add_indexed", values + 5) ||
-        !may_add("Batch.add_indexed", self)) {
+    if (!rows.parse("Batch.add_indexed", values) || !rows.parse_options("Batch.add_indexed", values + 5)) {
         return nullptr;
     }
     const auto add_to = [&](via_batch *batch) {
         return via_batch_add_indexed(batch, rows.dst(), rows.dst_index(), rows.src(), rows.src_index(), rows.axis,
                                      rows.options());
     };
-    return append(self, rows, add_to) ? none() : nullptr;
+    return append("Batch.add_indexed", self, rows, add_to);
 }
 
 Signature kAddConvert = {"Batch.add_convert", 8, 2, {CONVERT_PARAMETERS}};
@@ -115,13 +109,13 @@ Signature kAddConvert = {"Batch.add_convert", 8, 2, {CONVERT_PARAMETERS}};
 PyObject *add_convert(PyObject *self, PyObject *(&values)[8]) {
     ConvertArguments given;
     drain();
-    if (!given.parse("Batch.add_convert", values) || !may_add("Batch.add_convert", self)) {
+    if (!given.parse("Batch.add_convert", values)) {
         return nullptr;
     }
     const auto add_to = [&](via_batch *batch) {
-        return via_batch_add_convert(batch, given.dst(), given.src(), &given.options);
+        return via_batch_add_convert(batch, given.dst(), given.src(), given.options());
     };
-    return append(self, given, add_to) ? none() : nullptr;
+    return append("Batch.add_convert", self, given, add_to);
 }
 
 // Waits until the host may read every destination.

@@ -19,7 +19,7 @@ PyObject *convert_arrays(PyObject *, PyObject *(&values)[9]) {
     if (!given.parse("convert", values) || !stream.parse("convert", values[8])) {
         return nullptr;
     }
-    return none_or_raise(convert_elements(given.dst(), given.src(), given.options, stream.get()));
+    return none_or_raise(convert_elements(given.dst(), given.src(), *given.options(), stream.get()));
 }
 
 PyObject *convert_submit(PyObject *, PyObject *(&values)[9]) {
@@ -30,7 +30,7 @@ PyObject *convert_submit(PyObject *, PyObject *(&values)[9]) {
         return nullptr;
     }
     return start_task(true, [&](via_task **out_task) {
-        return via_convert_submit(given.dst(), given.src(), &given.options, stream.get(), out_task);
+        return via_convert_submit(given.dst(), given.src(), given.options(), stream.get(), out_task);
     });
 }
 
@@ -40,7 +40,7 @@ PyObject *convert_explain(PyObject *, PyObject *(&values)[8]) {
         return nullptr;
     }
     return explanation([&](int64_t capacity, char *text, int64_t *length) {
-        return via_convert_explain(given.dst(), given.src(), &given.options, capacity, text, length);
+        return via_convert_explain(given.dst(), given.src(), given.options(), capacity, text, length);
     });
 }
 

@@ -6,18 +6,15 @@
 
 namespace viapy {
 
-#define CONVERT_PARAMETERS "dst", "src", "casting", "overflow", "byteorder", "scale", "offset", "scale_axis"
+#define CONVERT_PARAMETERS "dst", "src", CONVERSION_OPTIONS
 
 struct ConvertArguments : ArrayPair {
-    via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
+    ConversionOptions conversion;
 
+    const via_convert_options *options() const { return &conversion.get(); }
     bool parse(const char *function, PyObject *const *values) {
-        return ArrayPair::parse(function, values[0], values[1]) && parse_casting(function, values[2], &options) &&
-               parse_overflow(function, values[3], &options) && parse_byte_order(function, values[4], &options) &&
-               numbers.parse(function, values[5], values[6], values[7], &options);
+        return ArrayPair::parse(function, values[0], values[1]) && conversion.parse(function, values + 2);
     }
-
-    AffineNumbers numbers;
 };
 
 extern PyMethodDef kConvertFunctions[];

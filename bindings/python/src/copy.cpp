@@ -99,8 +99,8 @@ bool assign(const char *function, via_array *array, PyObject *value, const char 
 Signature kCopy = {"copy", 3, 2, {"dst", "src", "stream"}};
 Signature kCopyto = {"copyto", 3, 2, {"dst", "src", "stream", "casting"}};
 Signature kCopySubmit = {"copy_submit", 3, 2, {"dst", "src", "stream"}};
-Signature kCopyIndexed = {"copy_indexed", 6, 4, {INDEXED_PARAMETERS, "stream", INDEXED_OPTIONS}};
-Signature kCopyIndexedSubmit = {"copy_indexed_submit", 6, 4, {INDEXED_PARAMETERS, "stream", INDEXED_OPTIONS}};
+Signature kCopyIndexed = {"copy_indexed", 6, 4, {INDEXED_PARAMETERS, "stream", CONVERSION_OPTIONS}};
+Signature kCopyIndexedSubmit = {"copy_indexed_submit", 6, 4, {INDEXED_PARAMETERS, "stream", CONVERSION_OPTIONS}};
 Signature kFill = {"fill", 3, 2, {"dst", "value", "stream"}};
 Signature kExplain = {"copy_explain", 2, 2, {"dst", "src"}};
 
@@ -255,9 +255,7 @@ bool IndexedRows::parse(const char *function, PyObject *const *values) {
 
 bool IndexedRows::parse_options(const char *function, PyObject *const *values) {
     converts_ = std::any_of(values, values + 6, is_given);
-    return parse_casting(function, values[0], &options_) && parse_overflow(function, values[1], &options_) &&
-           parse_byte_order(function, values[2], &options_) &&
-           numbers_.parse(function, values[3], values[4], values[5], &options_);
+    return options_.parse(function, values);
 }
 
 PyMethodDef kCopyFunctions[] = {

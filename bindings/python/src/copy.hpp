@@ -20,9 +20,8 @@ struct ArrayPair {
     via_array *src() const { return handle_of(src_object.get()); }
 };
 
-// The arguments of copies by index, in this order. Any of those of a conversion asks for one.
+// The arguments of copies by index, in this order. Any of CONVERSION_OPTIONS asks for a conversion.
 #define INDEXED_PARAMETERS "dst", "dst_index", "src", "src_index", "axis"
-#define INDEXED_OPTIONS "casting", "overflow", "byteorder", "scale", "offset", "scale_axis"
 
 struct IndexedRows : ArrayPair {
     Ref dst_indices;
@@ -33,7 +32,7 @@ struct IndexedRows : ArrayPair {
     bool parse_options(const char *function, PyObject *const *values);
 
     // Returns NULL if both arrays have one dtype.
-    const via_convert_options *options() const { return converts_ ? &options_ : nullptr; }
+    const via_convert_options *options() const { return converts_ ? &options_.get() : nullptr; }
 
     // Return the handle of an index, NULL for None.
     via_array *dst_index() const { return dst_indices ? handle_of(dst_indices.get()) : nullptr; }
@@ -41,8 +40,7 @@ struct IndexedRows : ArrayPair {
 
 private:
     bool converts_ = false;
-    via_convert_options options_ = VIA_CONVERT_OPTIONS_INIT;
-    AffineNumbers numbers_;
+    ConversionOptions options_;
 };
 
 // Returns the Task that submit(&task) makes.

@@ -48,10 +48,6 @@ bool parse_overflow(const char *function, PyObject *value, via_convert_options *
     return parse_word(function, "overflow", value, kOverflows, "'infinity' or 'saturate'", &options->overflow);
 }
 
-bool parse_byte_order(const char *function, PyObject *value, via_convert_options *options) {
-    return parse_word(function, "byteorder", value, kByteOrders, "'=', '<' or '>'", &options->byte_order);
-}
-
 namespace {
 
 bool add_number(PyObject *value, std::vector<float> *numbers) {
@@ -87,7 +83,7 @@ bool add_numbers(PyObject *value, std::vector<float> *numbers) {
 }
 
 // Memory for numbers may be lacking.
-bool parse_numbers(PyObject *value, std::vector<float> *numbers) {
+bool add_given(PyObject *value, std::vector<float> *numbers) {
     try {
         return !is_given(value) || (has_length(value) ? add_numbers(value, numbers) : add_number(value, numbers));
     } catch (const std::bad_alloc &) {
@@ -107,15 +103,20 @@ bool refuse_numbers(const char *function, const char *argument, PyObject *value)
 
 }  // namespace
 
-bool AffineNumbers::parse(const char *function, PyObject *scale, PyObject *offset, PyObject *axis,
-                          via_convert_options *options) {
-    if (!parse_numbers(scale, &scale_)) {
+bool ConversionOptions::parse(const char *function, PyObject *const *values) {
+    return parse_casting(function, values[0], &options_) && parse_overflow(function, values[1], &options_) &&
+           parse_word(function, "byteorder", values[2], kByteOrders, "'=', '<' or '>'", &options_.byte_order) &&
+           parse_numbers(function, values[3], values[4], values[5]);
+}
+
+bool ConversionOptions::parse_numbers(const char *function, PyObject *scale, PyObject *offset, PyObject *axis) {
+    if (!add_given(scale, &scale_)) {
         return refuse_numbers(function, "scale", scale);
     }
-    if (!parse_numbers(offset, &offset_)) {
+    if (!add_given(offset, &offset_)) {
         return refuse_numbers(function, "offset", offset);
     }
-    if (is_given(axis) && !parse_int32(function, "scale_axis", axis, &options->scale_axis)) {
+    if (is_given(axis) && !parse_int32(function, "scale_axis", axis, &options_.scale_axis)) {
         return false;
     }
     const size_t count = std::max(scale_.size(), offset_.size());
@@ -130,9 +131,9 @@ bool AffineNumbers::parse(const char *function, PyObject *scale, PyObject *offse
               static_cast<Py_ssize_t>(scale_.size()), static_cast<Py_ssize_t>(offset_.size()));
         return false;
     }
-    options->scale = is_given(scale) ? scale_.data() : nullptr;
-    options->offset = is_given(offset) ? offset_.data() : nullptr;
-    options->scale_count = static_cast<int64_t>(count);
+    options_.scale = is_given(scale) ? scale_.data() : nullptr;
+    options_.offset = is_given(offset) ? offset_.data() : nullptr;
+    options_.scale_count = static_cast<int64_t>(count);
     return true;
 }
 

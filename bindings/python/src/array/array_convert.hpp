@@ -11,15 +11,20 @@ namespace viapy {
 // Parse a word into the options. An absent one leaves them as they are.
 bool parse_casting(const char *function, PyObject *value, via_convert_options *options);
 bool parse_overflow(const char *function, PyObject *value, via_convert_options *options);
-bool parse_byte_order(const char *function, PyObject *value, via_convert_options *options);
 
-// Scales and offsets of a conversion, held for the call.
-class AffineNumbers {
+// The arguments of a conversion, in this order; its scales and offsets are held for the call.
+#define CONVERSION_OPTIONS "casting", "overflow", "byteorder", "scale", "offset", "scale_axis"
+
+class ConversionOptions {
 public:
-    // Each is None, a number, or a sequence of numbers; one number is repeated.
-    bool parse(const char *function, PyObject *scale, PyObject *offset, PyObject *axis, via_convert_options *options);
+    bool parse(const char *function, PyObject *const *values);
+    const via_convert_options &get() const { return options_; }
 
 private:
+    // Scale and offset are None, a number, or a sequence of numbers each; one number is repeated.
+    bool parse_numbers(const char *function, PyObject *scale, PyObject *offset, PyObject *axis);
+
+    via_convert_options options_ = VIA_CONVERT_OPTIONS_INIT;
     std::vector<float> scale_;
     std::vector<float> offset_;
 };
