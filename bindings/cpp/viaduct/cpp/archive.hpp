@@ -20,8 +20,7 @@ public:
     /** Opens a file, an index or a directory, and reads the headers. */
     [[nodiscard]] static Result<Archive> open(const std::string &path,
                                               const via_file_options &options = file_options()) {
-        via_archive *archive = nullptr;
-        return detail::made<Archive>(via_archive_open(path.c_str(), &options, &archive), archive);
+        return detail::make<Archive>(via_archive_open, path.c_str(), &options);
     }
 
     /** Adds the tensors of another path. */
@@ -45,9 +44,7 @@ public:
 
     /** Returns the number of the tensor of a name. */
     [[nodiscard]] Result<std::int64_t> find(const std::string &name) const {
-        std::int64_t number = 0;
-        const via_status status = via_archive_find(get(), name.c_str(), &number);
-        return detail::made<std::int64_t>(status, number);
+        return detail::make<std::int64_t>(via_archive_find, get(), name.c_str());
     }
 
     /** Returns the metadata as a JSON object of texts. */
@@ -63,14 +60,12 @@ public:
 
     /** Makes a window of a tensor in its file. */
     [[nodiscard]] Result<File> file(std::int64_t number) const {
-        via_file *file = nullptr;
-        return detail::made<File>(via_archive_file(get(), number, &file), file);
+        return detail::make<File>(via_archive_file, get(), number);
     }
 
     /** Makes an archive of some tensors, with a buffer of its own. */
     [[nodiscard]] Result<Archive> select(std::int32_t count, const std::int64_t *numbers) const {
-        via_archive *selection = nullptr;
-        return detail::made<Archive>(via_archive_select(get(), count, numbers, &selection), selection);
+        return detail::make<Archive>(via_archive_select, get(), count, numbers);
     }
 
     /** Reduces a tensor to `count` indices of an axis, from `start` on. Nothing else may use the archive meanwhile. */
@@ -88,20 +83,15 @@ public:
 
     /** Makes a view of a tensor in a buffer. */
     [[nodiscard]] Result<Array> array(std::int64_t number, const Array &buffer) const {
-        via_array *array = nullptr;
-        return detail::made<Array>(via_archive_array(get(), number, buffer.get(), &array), array);
+        return detail::make<Array>(via_archive_array, get(), number, buffer.get());
     }
 
     /** Allocates a buffer of host memory, and reads it. */
-    [[nodiscard]] Result<Array> load() const {
-        via_array *buffer = nullptr;
-        return detail::made<Array>(via_archive_load(get(), nullptr, nullptr, &buffer), buffer);
-    }
+    [[nodiscard]] Result<Array> load() const { return detail::make<Array>(via_archive_load, get(), nullptr, nullptr); }
 
     /** Allocates a buffer, and reads it. */
     [[nodiscard]] Result<Array> load(const Memory &memory, StreamRef stream = {}) const {
-        via_array *buffer = nullptr;
-        return detail::made<Array>(via_archive_load(get(), memory.get(), stream.get(), &buffer), buffer);
+        return detail::make<Array>(via_archive_load, get(), memory.get(), stream.get());
     }
 
     VIADUCT_CHECKED Result<void> read(const Array &buffer, StreamRef stream = {}) const {
@@ -110,8 +100,7 @@ public:
 
     /** Submits a read as a task, and returns at once. */
     [[nodiscard]] Result<Task> read_submit(const Array &buffer, StreamRef stream = {}) const {
-        via_task *task = nullptr;
-        return detail::made<Task>(via_archive_read_submit(get(), buffer.get(), stream.get(), &task), task);
+        return detail::make<Task>(via_archive_read_submit, get(), buffer.get(), stream.get());
     }
 };
 
@@ -153,11 +142,9 @@ VIADUCT_CHECKED inline Result<void> save(const std::string &path, const NamedArr
 [[nodiscard]] inline Result<Task> save_submit(const std::string &path, const NamedArrays &arrays,
                                               const SaveOptions &options = SaveOptions(), StreamRef stream = {}) {
     const detail::SaveLists lists(arrays);
-    via_task *task = nullptr;
-    return detail::made<Task>(
-        via_archive_save_submit(path.c_str(), lists.count(), lists.arrays.data(), lists.names.data(),
-                                options.metadata.c_str(), options.shard_bytes, &options.file, stream.get(), &task),
-        task);
+    return detail::make<Task>(via_archive_save_submit, path.c_str(), lists.count(), lists.arrays.data(),
+                              lists.names.data(), options.metadata.c_str(), options.shard_bytes, &options.file,
+                              stream.get());
 }
 
 /** Writes one array to a .npy file, or to a raw one, which replaces what had the path. */
@@ -168,15 +155,13 @@ VIADUCT_CHECKED inline Result<void> save(const std::string &path, const Array &a
 
 /** Reads a whole file to host memory: the array of a .npy header, otherwise bytes. */
 [[nodiscard]] inline Result<Array> load(const std::string &path, const via_file_options &options = file_options()) {
-    via_array *array = nullptr;
-    return detail::made<Array>(via_load(path.c_str(), nullptr, &options, &array), array);
+    return detail::make<Array>(via_load, path.c_str(), nullptr, &options);
 }
 
 /** Reads a whole file to other memory. */
 [[nodiscard]] inline Result<Array> load(const std::string &path, const Memory &memory,
                                         const via_file_options &options = file_options()) {
-    via_array *array = nullptr;
-    return detail::made<Array>(via_load(path.c_str(), memory.get(), &options, &array), array);
+    return detail::make<Array>(via_load, path.c_str(), memory.get(), &options);
 }
 
 }  // namespace VIADUCT_ERRORS_NAMESPACE

@@ -220,13 +220,11 @@ public:
         if (!step.fits(axes)) {
             return detail::refuse_length<Array>("slice: step", step.size(), axes);
         }
-        via_array *view = nullptr;
-        return detail::made<Array>(via_array_slice(get(), start.data(), count.data(), step.data(), &view), view);
+        return detail::make<Array>(via_array_slice, get(), start.data(), count.data(), step.data());
     }
 
     [[nodiscard]] Result<Array> select(std::int32_t axis, std::int64_t index) const {
-        via_array *view = nullptr;
-        return detail::made<Array>(via_array_select(get(), axis, index, &view), view);
+        return detail::make<Array>(via_array_select, get(), axis, index);
     }
 
     /** {} reverses the axes. */
@@ -234,45 +232,35 @@ public:
         if (!axes.fits(ndim())) {
             return detail::refuse_length<Array>("permute: axes", axes.size(), ndim());
         }
-        via_array *view = nullptr;
-        return detail::made<Array>(via_array_permute(get(), axes.data(), &view), view);
+        return detail::make<Array>(via_array_permute, get(), axes.data());
     }
 
     [[nodiscard]] Result<Array> reshape(Extents shape) const {
-        via_array *view = nullptr;
-        return detail::made<Array>(via_array_reshape(get(), shape.size(), shape.data(), &view), view);
+        return detail::make<Array>(via_array_reshape, get(), shape.size(), shape.data());
     }
 
     [[nodiscard]] Result<Array> broadcast(Extents shape) const {
-        via_array *view = nullptr;
-        return detail::made<Array>(via_array_broadcast(get(), shape.size(), shape.data(), &view), view);
+        return detail::make<Array>(via_array_broadcast, get(), shape.size(), shape.data());
     }
 
     /** {} drops every axis of extent 1. */
     [[nodiscard]] Result<Array> squeeze(Axes axes = {}) const {
-        via_array *view = nullptr;
-        return detail::made<Array>(via_array_squeeze(get(), axes.size(), axes.data(), &view), view);
+        return detail::make<Array>(via_array_squeeze, get(), axes.size(), axes.data());
     }
 
     [[nodiscard]] Result<Array> expand(std::int32_t axis) const {
-        via_array *view = nullptr;
-        return detail::made<Array>(via_array_expand(get(), axis, &view), view);
+        return detail::make<Array>(via_array_expand, get(), axis);
     }
 
     [[nodiscard]] Result<Array> reinterpret(std::int32_t dtype) const {
-        via_array *view = nullptr;
-        return detail::made<Array>(via_array_reinterpret(get(), dtype, &view), view);
+        return detail::make<Array>(via_array_reinterpret, get(), dtype);
     }
 
     [[nodiscard]] Result<Array> field(std::int64_t byte_offset, std::int32_t dtype, Extents shape = {}) const {
-        via_array *view = nullptr;
-        return detail::made<Array>(via_array_field(get(), byte_offset, dtype, shape.size(), shape.data(), &view), view);
+        return detail::make<Array>(via_array_field, get(), byte_offset, dtype, shape.size(), shape.data());
     }
 
-    [[nodiscard]] Result<Array> as_read_only() const {
-        via_array *view = nullptr;
-        return detail::made<Array>(via_array_as_read_only(get(), &view), view);
-    }
+    [[nodiscard]] Result<Array> as_read_only() const { return detail::make<Array>(via_array_as_read_only, get()); }
 
     VIADUCT_CHECKED Result<void> record_stream(StreamRef stream) const {
         return detail::done(via_array_record_stream(get(), stream.get()));
@@ -348,8 +336,7 @@ private:
     }
 
     static Result<Array> allocate(via_memory *memory, std::int32_t dtype, Extents shape, via_stream *stream) {
-        via_array *array = nullptr;
-        return detail::made<Array>(via_empty(memory, dtype, shape.size(), shape.data(), stream, &array), array);
+        return detail::make<Array>(via_empty, memory, dtype, shape.size(), shape.data(), stream);
     }
 
     Span<const std::int64_t> extents(const std::int64_t *numbers) const {

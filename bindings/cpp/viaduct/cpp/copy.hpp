@@ -23,8 +23,7 @@ VIADUCT_CHECKED inline Result<void> copy_async(const Array &dst, const Array &sr
 
 /** Submits a copy as a task, and returns at once. */
 [[nodiscard]] inline Result<Task> copy_submit(const Array &dst, const Array &src, StreamRef stream = {}) {
-    via_task *task = nullptr;
-    return detail::made<Task>(via_copy_submit(dst.get(), src.get(), stream.get(), &task), task);
+    return detail::make<Task>(via_copy_submit, dst.get(), src.get(), stream.get());
 }
 
 /** Copies pairs of arrays as copy_async does. Takes handles, since these are contiguous. */
@@ -49,10 +48,8 @@ VIADUCT_CHECKED inline Result<void> copy_indexed(const Rows &dst, const Rows &sr
 /** Submits a copy by index as a task, and returns at once. */
 [[nodiscard]] inline Result<Task> copy_indexed_submit(const Rows &dst, const Rows &src, std::int32_t axis = 0,
                                                       StreamRef stream = {}) {
-    via_task *task = nullptr;
-    return detail::made<Task>(via_copy_indexed_submit(dst.array.get(), dst.list(), src.array.get(), src.list(), axis,
-                                                      nullptr, stream.get(), &task),
-                              task);
+    return detail::make<Task>(via_copy_indexed_submit, dst.array.get(), dst.list(), src.array.get(), src.list(), axis,
+                              nullptr, stream.get());
 }
 
 /** Copies rows by index to another dtype, and converts on the way. Otherwise as copy_indexed(). */
@@ -67,10 +64,8 @@ VIADUCT_CHECKED inline Result<void> convert_indexed(const Rows &dst, const Rows 
 [[nodiscard]] inline Result<Task> convert_indexed_submit(const Rows &dst, const Rows &src, std::int32_t axis = 0,
                                                          const via_convert_options &options = convert_options(),
                                                          StreamRef stream = {}) {
-    via_task *task = nullptr;
-    return detail::made<Task>(via_copy_indexed_submit(dst.array.get(), dst.list(), src.array.get(), src.list(), axis,
-                                                      &options, stream.get(), &task),
-                              task);
+    return detail::make<Task>(via_copy_indexed_submit, dst.array.get(), dst.list(), src.array.get(), src.list(), axis,
+                              &options, stream.get());
 }
 
 /** Copies to another dtype. Complete on return without a stream, otherwise queued on it. */
@@ -84,8 +79,7 @@ VIADUCT_CHECKED inline Result<void> convert(const Array &dst, const Array &src,
 [[nodiscard]] inline Result<Task> convert_submit(const Array &dst, const Array &src,
                                                  const via_convert_options &options = convert_options(),
                                                  StreamRef stream = {}) {
-    via_task *task = nullptr;
-    return detail::made<Task>(via_convert_submit(dst.get(), src.get(), &options, stream.get(), &task), task);
+    return detail::make<Task>(via_convert_submit, dst.get(), src.get(), &options, stream.get());
 }
 
 /** Describes how convert() would convert, and where, as text. */

@@ -162,6 +162,20 @@ template <class T, class Output>
 }
 
 template <class T>
+struct Named {
+    using Type = T;
+};
+
+// Returns the result of function(arguments..., &output).
+template <class T, class... Parameters, class... Arguments>
+[[nodiscard, gnu::always_inline]] inline Result<T> make(via_status (*function)(Parameters...), Arguments... arguments) {
+    using Pointer = typename decltype((Named<Parameters>(), ...))::Type;  // the last one
+    std::remove_pointer_t<Pointer> output = {};
+    const via_status status = function(arguments..., &output);
+    return made<T>(status, output);
+}
+
+template <class T>
 [[nodiscard]] Result<T> refuse(via_status status, const std::string &text) {
     return failure<T>(Error(status, 0, text.c_str()));
 }

@@ -51,27 +51,23 @@ constexpr via_dlpack_options dlpack_options() noexcept { return VIA_DLPACK_OPTIO
 
 [[nodiscard]] inline Result<DlpackTensor> to_dlpack(const Array &array, StreamRef stream = {},
                                                     const via_dlpack_options &options = dlpack_options()) {
-    DLManagedTensorVersioned *tensor = nullptr;
-    return detail::made<DlpackTensor>(via_to_dlpack(array.get(), &options, stream.get(), &tensor), tensor);
+    return detail::make<DlpackTensor>(via_to_dlpack, array.get(), &options, stream.get());
 }
 
 [[nodiscard]] inline Result<DlpackLegacyTensor> to_dlpack_legacy(const Array &array, StreamRef stream = {},
                                                                  const via_dlpack_options &options = dlpack_options()) {
-    DLManagedTensor *tensor = nullptr;
-    return detail::made<DlpackLegacyTensor>(via_to_dlpack_legacy(array.get(), &options, stream.get(), &tensor), tensor);
+    return detail::make<DlpackLegacyTensor>(via_to_dlpack_legacy, array.get(), &options, stream.get());
 }
 
 /** Imports a tensor. On failure it is untouched, and the caller still owns it. */
 [[nodiscard]] inline Result<Array> from_dlpack(DLManagedTensorVersioned *tensor, StreamRef stream = {},
                                                const via_dlpack_options &options = dlpack_options()) {
-    via_array *array = nullptr;
-    return detail::made<Array>(via_from_dlpack(tensor, &options, stream.get(), &array), array);
+    return detail::make<Array>(via_from_dlpack, tensor, &options, stream.get());
 }
 
 [[nodiscard]] inline Result<Array> from_dlpack_legacy(DLManagedTensor *tensor, StreamRef stream = {},
                                                       const via_dlpack_options &options = dlpack_options()) {
-    via_array *array = nullptr;
-    return detail::made<Array>(via_from_dlpack_legacy(tensor, &options, stream.get(), &array), array);
+    return detail::make<Array>(via_from_dlpack_legacy, tensor, &options, stream.get());
 }
 
 /** Imports an owned tensor. On failure its owner keeps it. */
@@ -110,15 +106,13 @@ constexpr via_dlpack_options dlpack_options() noexcept { return VIA_DLPACK_OPTIO
 
 [[nodiscard]] inline Result<Array> from_array_interface(const via_array_interface &description,
                                                         via_release_fn release = nullptr, void *context = nullptr) {
-    via_array *array = nullptr;
-    return detail::made<Array>(via_from_array_interface(&description, release, context, &array), array);
+    return detail::make<Array>(via_from_array_interface, &description, release, context);
 }
 
 [[nodiscard]] inline Result<Array> from_cuda_array_interface(const via_array_interface &description,
                                                              via_release_fn release = nullptr,
                                                              void *context = nullptr) {
-    via_array *array = nullptr;
-    return detail::made<Array>(via_from_cuda_array_interface(&description, release, context, &array), array);
+    return detail::make<Array>(via_from_cuda_array_interface, &description, release, context);
 }
 
 /** Exports to the caller's Arrow structs, which end with their own release members or via_arrow_release. */
@@ -130,8 +124,7 @@ VIADUCT_CHECKED inline Result<void> to_arrow_device(const Array &array, ArrowSch
 /** Imports an Arrow device array. Consumes both structs on success only. */
 [[nodiscard]] inline Result<Array> from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column,
                                                      StreamRef stream = {}) {
-    via_array *array = nullptr;
-    return detail::made<Array>(via_from_arrow_device(schema, column, stream.get(), &array), array);
+    return detail::make<Array>(via_from_arrow_device, schema, column, stream.get());
 }
 
 /** Releases each of the two that is not null and not yet released. */
@@ -148,8 +141,7 @@ inline void arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) { via_a
 
 /** Imports an array that another process described. It holds the memory, and may outlive that process. */
 [[nodiscard]] inline Result<Array> import_ipc(List<std::byte> description) {
-    via_array *array = nullptr;
-    return detail::made<Array>(via_array_import_ipc(description.data(), description.size(), &array), array);
+    return detail::make<Array>(via_array_import_ipc, description.data(), description.size());
 }
 
 }  // namespace VIADUCT_ERRORS_NAMESPACE

@@ -21,16 +21,13 @@ public:
 
     /** Opens an existing file; the path is any bytes that the system accepts. */
     [[nodiscard]] static Result<File> open(const std::string &path, const via_file_options &options = file_options()) {
-        via_file *file = nullptr;
-        return detail::made<File>(via_file_open(path.c_str(), &options, &file), file);
+        return detail::make<File>(via_file_open, path.c_str(), &options);
     }
 
     /** Creates a file of the size of such an array. */
     [[nodiscard]] static Result<File> create(const std::string &path, std::int32_t dtype, Extents shape,
                                              const via_file_options &options = file_options()) {
-        via_file *file = nullptr;
-        const via_status status = via_file_create(path.c_str(), dtype, shape.size(), shape.data(), &options, &file);
-        return detail::made<File>(status, file);
+        return detail::make<File>(via_file_create, path.c_str(), dtype, shape.size(), shape.data(), &options);
     }
 
     [[nodiscard]] Result<via_file_properties> info() const {
@@ -59,8 +56,7 @@ public:
     /** Makes a file of the same elements in another dtype, from a .npy file or a window. */
     [[nodiscard]] Result<File> convert(std::int32_t dtype,
                                        const via_convert_options &options = convert_options()) const {
-        via_file *file = nullptr;
-        return detail::made<File>(via_file_convert(get(), dtype, &options, &file), file);
+        return detail::make<File>(via_file_convert, get(), dtype, &options);
     }
 
     /** Maps a .npy file as the array of its header. */
@@ -68,9 +64,7 @@ public:
 
     /** Maps the array at byte_offset. */
     [[nodiscard]] Result<Array> array(std::int64_t byte_offset, std::int32_t dtype, Extents shape) const {
-        via_array *array = nullptr;
-        const via_status status = via_file_array(get(), byte_offset, dtype, shape.size(), shape.data(), &array);
-        return detail::made<Array>(status, array);
+        return detail::make<Array>(via_file_array, get(), byte_offset, dtype, shape.size(), shape.data());
     }
 
     VIADUCT_CHECKED Result<void> read(const Array &dst, std::int64_t byte_offset = 0, StreamRef stream = {}) const {
@@ -84,15 +78,13 @@ public:
     /** Submits a read as a task, and returns at once. */
     [[nodiscard]] Result<Task> read_submit(const Array &dst, std::int64_t byte_offset = 0,
                                            StreamRef stream = {}) const {
-        via_task *task = nullptr;
-        return detail::made<Task>(via_file_read_submit(get(), byte_offset, dst.get(), stream.get(), &task), task);
+        return detail::make<Task>(via_file_read_submit, get(), byte_offset, dst.get(), stream.get());
     }
 
     /** Submits a write as a task, and returns at once. */
     [[nodiscard]] Result<Task> write_submit(const Array &src, std::int64_t byte_offset = 0,
                                             StreamRef stream = {}) const {
-        via_task *task = nullptr;
-        return detail::made<Task>(via_file_write_submit(get(), byte_offset, src.get(), stream.get(), &task), task);
+        return detail::make<Task>(via_file_write_submit, get(), byte_offset, src.get(), stream.get());
     }
 
 private:
@@ -113,11 +105,8 @@ private:
         if (!steps.fits(axes)) {
             return detail::refuse_length<File>("window: steps", steps.size(), axes);
         }
-        via_file *file = nullptr;
-        const via_status status =
-            via_file_window(get(), content.byte_offset, content.dtype, content.shape.size(), content.shape.data(),
-                            starts.data(), counts.data(), steps.data(), &file);
-        return detail::made<File>(status, file);
+        return detail::make<File>(via_file_window, get(), content.byte_offset, content.dtype, content.shape.size(),
+                                  content.shape.data(), starts.data(), counts.data(), steps.data());
     }
 };
 

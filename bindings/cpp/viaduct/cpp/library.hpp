@@ -20,8 +20,7 @@ VIADUCT_CHECKED inline Result<void> require(std::int32_t major = VIA_VERSION_MAJ
 }
 
 [[nodiscard]] inline Result<std::int32_t> device_count(std::int32_t device_type = VIA_DEVICE_CUDA) {
-    std::int32_t count = 0;
-    return detail::made<std::int32_t>(via_device_count(device_type, &count), count);
+    return detail::make<std::int32_t>(via_device_count, device_type);
 }
 
 [[nodiscard]] inline Result<via_device_properties> device_info(Device device) {
@@ -84,8 +83,7 @@ inline bool dtype_can_cast(std::int32_t dtype, std::int32_t wanted, std::int32_t
 }
 
 [[nodiscard]] inline Result<std::int32_t> dtype_from_name(const std::string &name) {
-    std::int32_t dtype = 0;
-    return detail::made<std::int32_t>(via_dtype_from_name(name.c_str(), &dtype), dtype);
+    return detail::make<std::int32_t>(via_dtype_from_name, name.c_str());
 }
 
 }  // namespace VIADUCT_ERRORS_NAMESPACE

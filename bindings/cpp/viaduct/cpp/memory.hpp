@@ -58,8 +58,7 @@ public:
 
     /** Makes an allocator of a kind, a VIA_MEMORY_... */
     [[nodiscard]] static Result<Memory> create(std::int32_t kind, std::int32_t device_id = 0) {
-        via_memory *memory = nullptr;
-        return detail::made<Memory>(via_memory_create(kind, device_id, &memory), memory);
+        return detail::make<Memory>(via_memory_create, kind, device_id);
     }
 
     /**

@@ -18,20 +18,17 @@ public:
     using Handle::Handle;
 
     [[nodiscard]] static Result<Stream> create(std::int32_t device_id = 0) {
-        via_stream *stream = nullptr;
-        return detail::made<Stream>(via_stream_create(device_id, &stream), stream);
+        return detail::make<Stream>(via_stream_create, device_id);
     }
 
     /** Wraps a foreign CUstream. */
     [[nodiscard]] static Result<Stream> wrap(void *native_stream, std::int32_t device_id = -1) {
-        via_stream *stream = nullptr;
-        return detail::made<Stream>(via_stream_wrap(native_stream, device_id, &stream), stream);
+        return detail::make<Stream>(via_stream_wrap, native_stream, device_id);
     }
 
     /** Returns the calling thread's current stream for a device. */
     [[nodiscard]] static Result<Stream> current(std::int32_t device_id = 0) {
-        via_stream *stream = nullptr;
-        return detail::made<Stream>(via_stream_current(device_id, &stream), stream);
+        return detail::make<Stream>(via_stream_current, device_id);
     }
 
     static Stream legacy() { return Stream(via_stream_legacy()); }
@@ -44,10 +41,7 @@ public:
     VIADUCT_CHECKED Result<void> synchronize() const { return detail::done(via_stream_synchronize(get())); }
 
     /** Returns whether the work queued on the stream so far has completed. */
-    [[nodiscard]] Result<bool> is_done() const {
-        std::int32_t done = 0;
-        return detail::made<bool>(via_stream_query(get(), &done), done);
-    }
+    [[nodiscard]] Result<bool> is_done() const { return detail::make<bool>(via_stream_query, get()); }
 
     /** Makes later work wait, on the device, for the point that the event marks now. */
     VIADUCT_CHECKED Result<void> wait(const Event &marker) const;
@@ -77,14 +71,12 @@ public:
     using Handle::Handle;
 
     [[nodiscard]] static Result<Event> create(std::int32_t device_id = 0) {
-        via_event *marker = nullptr;
-        return detail::made<Event>(via_event_create(device_id, &marker), marker);
+        return detail::make<Event>(via_event_create, device_id);
     }
 
     /** Wraps a foreign CUevent. */
     [[nodiscard]] static Result<Event> wrap(void *native_event, std::int32_t device_id) {
-        via_event *marker = nullptr;
-        return detail::made<Event>(via_event_wrap(native_event, device_id, &marker), marker);
+        return detail::make<Event>(via_event_wrap, native_event, device_id);
     }
 
     void *native_handle() const { return via_event_handle(get()); }
@@ -95,10 +87,7 @@ public:
     }
 
     /** Returns whether the marked point has been reached. */
-    [[nodiscard]] Result<bool> is_done() const {
-        std::int32_t done = 0;
-        return detail::made<bool>(via_event_query(get(), &done), done);
-    }
+    [[nodiscard]] Result<bool> is_done() const { return detail::make<bool>(via_event_query, get()); }
 
     VIADUCT_CHECKED Result<void> synchronize() const { return detail::done(via_event_synchronize(get())); }
 };

@@ -36,10 +36,7 @@ public:
     VIADUCT_CHECKED Result<void> wait() const { return detail::done(via_task_wait(get())); }
 
     /** Returns whether the task has ended, in any way. */
-    [[nodiscard]] Result<bool> is_done() const {
-        std::int32_t done = 0;
-        return detail::made<bool>(via_task_poll(get(), &done), done);
-    }
+    [[nodiscard]] Result<bool> is_done() const { return detail::make<bool>(via_task_poll, get()); }
 
     [[nodiscard]] Result<Progress> progress() const {
         Progress progress;
@@ -82,10 +79,7 @@ class Batch : public detail::Handle<Batch, via_batch, via_batch_retain, via_batc
 public:
     using Handle::Handle;
 
-    [[nodiscard]] static Result<Batch> create() {
-        via_batch *batch = nullptr;
-        return detail::made<Batch>(via_batch_create(&batch), batch);
-    }
+    [[nodiscard]] static Result<Batch> create() { return detail::make<Batch>(via_batch_create); }
 
     VIADUCT_CHECKED Result<void> add(const Array &dst, const Array &src) const {
         return detail::done(via_batch_add(get(), dst.get(), src.get()));
@@ -117,8 +111,7 @@ public:
     }
 
     [[nodiscard]] Result<Task> submit(StreamRef stream = {}) const {
-        via_task *task = nullptr;
-        return detail::made<Task>(via_batch_submit(get(), stream.get(), &task), task);
+        return detail::make<Task>(via_batch_submit, get(), stream.get());
     }
 };
 
