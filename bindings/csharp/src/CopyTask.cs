@@ -31,8 +31,7 @@ namespace Viaduct
         {
             get
             {
-                int done;
-                Native.via_task_poll(this, out done);
+                Native.via_task_poll(this, out int done);
                 return done != 0;
             }
         }

@@ -109,8 +109,7 @@ namespace Viaduct
         /// <summary>The dtype of a name that <see cref="Name"/> gives.</summary>
         public static DType Parse(string name)
         {
-            int value;
-            Native.via_dtype_from_name(Utf8.Bytes(name, "name"), out value);
+            Native.via_dtype_from_name(Utf8.Bytes(name, "name"), out int value);
             return new DType(value);
         }
 

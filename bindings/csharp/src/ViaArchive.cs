@@ -25,9 +25,8 @@ namespace Viaduct
         /// <summary>Opens a file, an index or a directory, and reads the headers.</summary>
         public static unsafe ViaArchive Open(string path, ViaFileOptions options = null)
         {
-            IntPtr made;
             FileOptionsLayout layout = ViaFileOptions.LayoutOf(options);
-            Native.via_archive_open(Utf8.Bytes(path, "path"), options == null ? null : &layout, out made);
+            Native.via_archive_open(Utf8.Bytes(path, "path"), options == null ? null : &layout, out IntPtr made);
             return new ViaArchive(made);
         }
 
@@ -54,8 +53,7 @@ namespace Viaduct
         {
             get
             {
-                long length;
-                Native.via_archive_metadata(this, 0, null, out length);
+                Native.via_archive_metadata(this, 0, null, out long length);
                 byte[] text = new byte[length + 1];
                 Native.via_archive_metadata(this, text.Length, text, out length);
                 return Utf8.Text(text);
@@ -87,28 +85,25 @@ namespace Viaduct
         /// <summary>Returns the number of the tensor of a name.</summary>
         public long Find(string name)
         {
-            long number;
-            Native.via_archive_find(this, Utf8.Bytes(name, "name"), out number);
+            Native.via_archive_find(this, Utf8.Bytes(name, "name"), out long number);
             return number;
         }
 
         /// <summary>Returns a window of a tensor in its file.</summary>
         public ViaFile File(long number)
         {
-            IntPtr made;
-            Native.via_archive_file(this, number, out made);
+            Native.via_archive_file(this, number, out IntPtr made);
             return new ViaFile(made);
         }
 
         /// <summary>Returns an archive of some tensors, with a buffer of its own.</summary>
         public ViaArchive Select(params long[] numbers)
         {
-            IntPtr made;
             if (numbers == null)
             {
                 throw new ArgumentNullException("numbers");
             }
-            Native.via_archive_select(this, numbers.Length, numbers, out made);
+            Native.via_archive_select(this, numbers.Length, numbers, out IntPtr made);
             return new ViaArchive(made);
         }
 
@@ -152,16 +147,14 @@ namespace Viaduct
         /// <summary>Returns a view of a tensor in a buffer.</summary>
         public ViaArray Array(long number, ViaArray buffer)
         {
-            IntPtr made;
-            Native.via_archive_array(this, number, buffer, out made);
+            Native.via_archive_array(this, number, buffer, out IntPtr made);
             return new ViaArray(made);
         }
 
         /// <summary>Allocates a buffer, in host memory unless another is given, and reads it.</summary>
         public ViaArray Load(ViaMemory memory = null, ViaStream stream = null)
         {
-            IntPtr made;
-            Native.via_archive_load(this, memory ?? ViaMemory.None, stream ?? ViaStream.None, out made);
+            Native.via_archive_load(this, memory ?? ViaMemory.None, stream ?? ViaStream.None, out IntPtr made);
             return new ViaArray(made);
         }
 
@@ -174,8 +167,7 @@ namespace Viaduct
         /// <summary>Starts to read all tensors into a buffer after the stream's work so far; does not wait.</summary>
         public CopyTask SubmitRead(ViaArray buffer, ViaStream stream = null)
         {
-            IntPtr made;
-            Native.via_archive_read_submit(this, buffer, stream ?? ViaStream.None, out made);
+            Native.via_archive_read_submit(this, buffer, stream ?? ViaStream.None, out IntPtr made);
             return new CopyTask(made);
         }
 

@@ -34,8 +34,7 @@ namespace Viaduct
         /// </summary>
         public CopyTask SubmitCopyTo(ViaArray destination, ViaStream stream = null)
         {
-            IntPtr made;
-            Native.via_copy_submit(destination, this, stream ?? ViaStream.None, out made);
+            Native.via_copy_submit(destination, this, stream ?? ViaStream.None, out IntPtr made);
             return new CopyTask(made);
         }
 
@@ -116,9 +115,8 @@ namespace Viaduct
         /// <summary>How <see cref="CopyTo(ViaArray)"/> would do it, as text. Nothing is copied.</summary>
         public string ExplainCopyTo(ViaArray destination)
         {
-            long length;
             byte[] text = new byte[ExplanationLength];
-            Native.via_copy_explain(destination, this, text.Length, text, out length);
+            Native.via_copy_explain(destination, this, text.Length, text, out long length);
             if (length >= text.Length)
             {
                 text = new byte[length + 1];
@@ -153,10 +151,9 @@ namespace Viaduct
         /// <summary>Reads a whole file: the array of a .npy header, otherwise bytes.</summary>
         public static unsafe ViaArray Load(string path, ViaMemory memory = null, ViaFileOptions options = null)
         {
-            IntPtr made;
             FileOptionsLayout layout = ViaFileOptions.LayoutOf(options);
             Native.via_load(
-                Utf8.Bytes(path, "path"), memory ?? ViaMemory.None, options == null ? null : &layout, out made);
+                Utf8.Bytes(path, "path"), memory ?? ViaMemory.None, options == null ? null : &layout, out IntPtr made);
             return new ViaArray(made);
         }
 

@@ -11,9 +11,8 @@ namespace Viaduct
         /// </summary>
         public unsafe IntPtr ToDlpack(DlpackOptions options = null, ViaStream stream = null)
         {
-            IntPtr tensor;
             DlpackOptionsLayout layout = DlpackOptions.LayoutOf(options);
-            Native.via_to_dlpack(this, options == null ? null : &layout, stream ?? ViaStream.None, out tensor);
+            Native.via_to_dlpack(this, options == null ? null : &layout, stream ?? ViaStream.None, out IntPtr tensor);
             return tensor;
         }
 
@@ -22,9 +21,8 @@ namespace Viaduct
         /// </summary>
         public static unsafe ViaArray FromDlpack(IntPtr tensor, DlpackOptions options = null, ViaStream stream = null)
         {
-            IntPtr made;
             DlpackOptionsLayout layout = DlpackOptions.LayoutOf(options);
-            Native.via_from_dlpack(tensor, options == null ? null : &layout, stream ?? ViaStream.None, out made);
+            Native.via_from_dlpack(tensor, options == null ? null : &layout, stream ?? ViaStream.None, out IntPtr made);
             return new ViaArray(made);
         }
 
@@ -37,9 +35,9 @@ namespace Viaduct
         /// <summary>As <see cref="ToDlpack"/> in the form before DLPack 1.0, a DLManagedTensor *.</summary>
         public unsafe IntPtr ToDlpackLegacy(DlpackOptions options = null, ViaStream stream = null)
         {
-            IntPtr tensor;
             DlpackOptionsLayout layout = DlpackOptions.LayoutOf(options);
-            Native.via_to_dlpack_legacy(this, options == null ? null : &layout, stream ?? ViaStream.None, out tensor);
+            Native.via_to_dlpack_legacy(
+                this, options == null ? null : &layout, stream ?? ViaStream.None, out IntPtr tensor);
             return tensor;
         }
 
@@ -47,9 +45,9 @@ namespace Viaduct
         public static unsafe ViaArray FromDlpackLegacy(
             IntPtr tensor, DlpackOptions options = null, ViaStream stream = null)
         {
-            IntPtr made;
             DlpackOptionsLayout layout = DlpackOptions.LayoutOf(options);
-            Native.via_from_dlpack_legacy(tensor, options == null ? null : &layout, stream ?? ViaStream.None, out made);
+            Native.via_from_dlpack_legacy(
+                tensor, options == null ? null : &layout, stream ?? ViaStream.None, out IntPtr made);
             return new ViaArray(made);
         }
 
@@ -108,8 +106,7 @@ namespace Viaduct
         /// <summary>Imports an Arrow device array without nulls; if this throws, both are untouched.</summary>
         public static ViaArray FromArrowDevice(IntPtr schema, IntPtr column, ViaStream stream = null)
         {
-            IntPtr made;
-            Native.via_from_arrow_device(schema, column, stream ?? ViaStream.None, out made);
+            Native.via_from_arrow_device(schema, column, stream ?? ViaStream.None, out IntPtr made);
             return new ViaArray(made);
         }
 

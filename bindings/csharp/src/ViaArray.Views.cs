@@ -11,12 +11,11 @@ namespace Viaduct
         /// </summary>
         public ViaArray Slice(long[] start, long[] count = null, long[] step = null)
         {
-            IntPtr made;
             int axes = NDim;
             CheckLength(start, axes, "start");
             CheckLength(count, axes, "count");
             CheckLength(step, axes, "step");
-            Native.via_array_slice(this, start, count, step, out made);
+            Native.via_array_slice(this, start, count, step, out IntPtr made);
             return new ViaArray(made);
         }
 
@@ -45,18 +44,16 @@ namespace Viaduct
         /// <summary>The array without an axis, at one index along it; both count from the end if negative.</summary>
         public ViaArray Select(int axis, long index)
         {
-            IntPtr made;
-            Native.via_array_select(this, axis, index, out made);
+            Native.via_array_select(this, axis, index, out IntPtr made);
             return new ViaArray(made);
         }
 
         /// <summary>Axis i of the view is axis axes[i] of the array; without axes they are reversed.</summary>
         public ViaArray Permute(params int[] axes)
         {
-            IntPtr made;
             int[] given = axes == null || axes.Length == 0 ? null : axes;
             CheckLength(given, NDim, "axes");
-            Native.via_array_permute(this, given, out made);
+            Native.via_array_permute(this, given, out IntPtr made);
             return new ViaArray(made);
         }
 
@@ -69,9 +66,8 @@ namespace Viaduct
         /// <summary>The same elements in row-major order under another shape; one extent may be -1.</summary>
         public ViaArray Reshape(params long[] shape)
         {
-            IntPtr made;
             CheckExtents(shape, null);
-            Native.via_array_reshape(this, shape.Length, shape, out made);
+            Native.via_array_reshape(this, shape.Length, shape, out IntPtr made);
             return new ViaArray(made);
         }
 
@@ -84,9 +80,8 @@ namespace Viaduct
         /// <summary>Repeats extents of 1, and adds axes in front; the result is read-only.</summary>
         public ViaArray Broadcast(params long[] shape)
         {
-            IntPtr made;
             CheckExtents(shape, null);
-            Native.via_array_broadcast(this, shape.Length, shape, out made);
+            Native.via_array_broadcast(this, shape.Length, shape, out IntPtr made);
             return new ViaArray(made);
         }
 
@@ -99,34 +94,30 @@ namespace Viaduct
         /// <summary>Drops the axes named, each of extent 1; without any, every axis of extent 1.</summary>
         public ViaArray Squeeze(params int[] axes)
         {
-            IntPtr made;
             int count = axes == null ? 0 : axes.Length;
-            Native.via_array_squeeze(this, count, count == 0 ? null : axes, out made);
+            Native.via_array_squeeze(this, count, count == 0 ? null : axes, out IntPtr made);
             return new ViaArray(made);
         }
 
         /// <summary>Adds an axis of extent 1 so that it becomes <paramref name="axis"/>.</summary>
         public ViaArray Expand(int axis)
         {
-            IntPtr made;
-            Native.via_array_expand(this, axis, out made);
+            Native.via_array_expand(this, axis, out IntPtr made);
             return new ViaArray(made);
         }
 
         /// <summary>The same bytes as elements of another dtype.</summary>
         public ViaArray Reinterpret(DType dtype)
         {
-            IntPtr made;
-            Native.via_array_reinterpret(this, dtype.Value, out made);
+            Native.via_array_reinterpret(this, dtype.Value, out IntPtr made);
             return new ViaArray(made);
         }
 
         /// <summary>One field of every element; a shape is appended if the field is itself an array.</summary>
         public ViaArray Field(long byteOffset, DType dtype, params long[] shape)
         {
-            IntPtr made;
             CheckExtents(shape, null);
-            Native.via_array_field(this, byteOffset, dtype.Value, shape.Length, shape, out made);
+            Native.via_array_field(this, byteOffset, dtype.Value, shape.Length, shape, out IntPtr made);
             return new ViaArray(made);
         }
 
@@ -139,8 +130,7 @@ namespace Viaduct
         /// <summary>Returns a read-only view.</summary>
         public ViaArray AsReadOnly()
         {
-            IntPtr made;
-            Native.via_array_as_read_only(this, out made);
+            Native.via_array_as_read_only(this, out IntPtr made);
             return new ViaArray(made);
         }
     }

@@ -124,9 +124,8 @@ namespace Viaduct
         public static ViaArray Empty(
             DType dtype, ReadOnlySpan<long> shape, ViaMemory memory = null, ViaStream stream = null)
         {
-            IntPtr made;
             Native.via_empty(
-                memory ?? ViaMemory.None, dtype.Value, shape.Length, shape, stream ?? ViaStream.None, out made);
+                memory ?? ViaMemory.None, dtype.Value, shape.Length, shape, stream ?? ViaStream.None, out IntPtr made);
             return new ViaArray(made);
         }
 

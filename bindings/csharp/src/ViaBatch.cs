@@ -103,8 +103,7 @@ namespace Viaduct
         /// <summary>Starts all copies after the stream's work so far, and returns without waiting.</summary>
         public CopyTask Submit(ViaStream stream = null)
         {
-            IntPtr made;
-            Native.via_batch_submit(this, stream ?? ViaStream.None, out made);
+            Native.via_batch_submit(this, stream ?? ViaStream.None, out IntPtr made);
             return new CopyTask(made);
         }
 
@@ -157,8 +156,7 @@ namespace Viaduct
 
         private static IntPtr Created()
         {
-            IntPtr made;
-            Native.via_batch_create(out made);
+            Native.via_batch_create(out IntPtr made);
             return made;
         }
     }

@@ -18,16 +18,14 @@ namespace Viaduct
         /// <summary>A new event of a device, without timing.</summary>
         public static ViaEvent Create(int deviceId)
         {
-            IntPtr made;
-            Native.via_event_create(deviceId, out made);
+            Native.via_event_create(deviceId, out IntPtr made);
             return new ViaEvent(made);
         }
 
         /// <summary>A foreign CUevent, which stays its owner's and must live as long as this is used.</summary>
         public static ViaEvent Wrap(IntPtr nativeEvent, int deviceId)
         {
-            IntPtr made;
-            Native.via_event_wrap(nativeEvent, deviceId, out made);
+            Native.via_event_wrap(nativeEvent, deviceId, out IntPtr made);
             return new ViaEvent(made);
         }
 
@@ -42,8 +40,7 @@ namespace Viaduct
         {
             get
             {
-                int done;
-                Native.via_event_query(this, out done);
+                Native.via_event_query(this, out int done);
                 return done != 0;
             }
         }

@@ -20,23 +20,22 @@ namespace Viaduct
         /// <summary>Opens an existing file.</summary>
         public static unsafe ViaFile Open(string path, ViaFileOptions options = null)
         {
-            IntPtr made;
             FileOptionsLayout layout = ViaFileOptions.LayoutOf(options);
-            Native.via_file_open(Utf8.Bytes(path, "path"), options == null ? null : &layout, out made);
+            Native.via_file_open(Utf8.Bytes(path, "path"), options == null ? null : &layout, out IntPtr made);
             return new ViaFile(made);
         }
 
         /// <summary>Creates a file of the size such an array needs, all zeros, or cuts an existing one to it.</summary>
         public static unsafe ViaFile Create(string path, DType dtype, long[] shape, ViaFileOptions options = null)
         {
-            IntPtr made;
             if (shape == null)
             {
                 throw new ArgumentNullException("shape");
             }
             FileOptionsLayout layout = ViaFileOptions.LayoutOf(options);
             Native.via_file_create(
-                Utf8.Bytes(path, "path"), dtype.Value, shape.Length, shape, options == null ? null : &layout, out made);
+                Utf8.Bytes(path, "path"), dtype.Value, shape.Length, shape, options == null ? null : &layout,
+                out IntPtr made);
             return new ViaFile(made);
         }
 
@@ -87,12 +86,11 @@ namespace Viaduct
         private ViaFile WindowOf(
             long byteOffset, int dtype, long[] shape, int axes, long[] starts, long[] counts, long[] steps)
         {
-            IntPtr made;
             ViaArray.CheckLength(starts, axes, "starts");
             ViaArray.CheckLength(counts, axes, "counts");
             ViaArray.CheckLength(steps, axes, "steps");
             int ndim = shape == null ? 0 : shape.Length;
-            Native.via_file_window(this, byteOffset, dtype, ndim, shape, starts, counts, steps, out made);
+            Native.via_file_window(this, byteOffset, dtype, ndim, shape, starts, counts, steps, out IntPtr made);
             return new ViaFile(made);
         }
 
@@ -111,20 +109,18 @@ namespace Viaduct
         /// <summary>Maps a .npy file as the array that its header reports; nothing is read until it is touched.</summary>
         public ViaArray Map()
         {
-            IntPtr made;
-            Native.via_file_array(this, 0, 0, 0, null, out made);
+            Native.via_file_array(this, 0, 0, 0, null, out IntPtr made);
             return new ViaArray(made);
         }
 
         /// <summary>Maps part of the file as an array in the file's order.</summary>
         public ViaArray Map(long byteOffset, DType dtype, params long[] shape)
         {
-            IntPtr made;
             if (shape == null)
             {
                 throw new ArgumentNullException("shape");
             }
-            Native.via_file_array(this, byteOffset, dtype.Value, shape.Length, shape, out made);
+            Native.via_file_array(this, byteOffset, dtype.Value, shape.Length, shape, out IntPtr made);
             return new ViaArray(made);
         }
 
@@ -149,16 +145,14 @@ namespace Viaduct
         /// <summary>Starts a read after the stream's work so far, at once without a stream; does not wait.</summary>
         public CopyTask SubmitRead(ViaArray destination, long byteOffset = 0, ViaStream stream = null)
         {
-            IntPtr made;
-            Native.via_file_read_submit(this, byteOffset, destination, stream ?? ViaStream.None, out made);
+            Native.via_file_read_submit(this, byteOffset, destination, stream ?? ViaStream.None, out IntPtr made);
             return new CopyTask(made);
         }
 
         /// <summary>Starts a write; the array must not be written until it has ended.</summary>
         public CopyTask SubmitWrite(ViaArray source, long byteOffset = 0, ViaStream stream = null)
         {
-            IntPtr made;
-            Native.via_file_write_submit(this, byteOffset, source, stream ?? ViaStream.None, out made);
+            Native.via_file_write_submit(this, byteOffset, source, stream ?? ViaStream.None, out IntPtr made);
             return new CopyTask(made);
         }
 

@@ -48,8 +48,7 @@ namespace Viaduct
         /// <summary>How many devices of a type can be used.</summary>
         public static int DeviceCount(DeviceType type)
         {
-            int count;
-            Native.via_device_count((int)type, out count);
+            Native.via_device_count((int)type, out int count);
             return count;
         }
 

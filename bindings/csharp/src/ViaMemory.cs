@@ -21,8 +21,7 @@ namespace Viaduct
         /// <summary>Memory of one kind; the device is that of CUDA which it is made for.</summary>
         public static ViaMemory Create(MemoryKind kind, int deviceId = 0)
         {
-            IntPtr made;
-            Native.via_memory_create((int)kind, deviceId, out made);
+            Native.via_memory_create((int)kind, deviceId, out IntPtr made);
             return new ViaMemory(made);
         }
 

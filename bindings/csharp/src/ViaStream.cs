@@ -44,8 +44,7 @@ namespace Viaduct
         /// <summary>A new stream of a device.</summary>
         public static ViaStream Create(int deviceId)
         {
-            IntPtr made;
-            Native.via_stream_create(deviceId, out made);
+            Native.via_stream_create(deviceId, out IntPtr made);
             return new ViaStream(made);
         }
 
@@ -54,16 +53,14 @@ namespace Viaduct
         /// </summary>
         public static ViaStream Wrap(IntPtr nativeStream, int deviceId = -1)
         {
-            IntPtr made;
-            Native.via_stream_wrap(nativeStream, deviceId, out made);
+            Native.via_stream_wrap(nativeStream, deviceId, out IntPtr made);
             return new ViaStream(made);
         }
 
         /// <summary>The calling thread's current stream for a device, at first the legacy stream.</summary>
         public static ViaStream GetCurrent(int deviceId)
         {
-            IntPtr made;
-            Native.via_stream_current(deviceId, out made);
+            Native.via_stream_current(deviceId, out IntPtr made);
             return new ViaStream(made);
         }
 
@@ -91,8 +88,7 @@ namespace Viaduct
         {
             get
             {
-                int done;
-                Native.via_stream_query(this, out done);
+                Native.via_stream_query(this, out int done);
                 return done != 0;
             }
         }
