@@ -60,7 +60,7 @@ bool assign_array(const char *function, const char *argument, via_array *dst, vi
         status = options != nullptr ? convert_elements(dst, wide.get(), *options, stream)
                                     : copy_elements(dst, wide.get(), stream);
     }
-    return status == VIA_OK || (raise_status(status), false);
+    return ok_or_raise(status);
 }
 
 // Returns whether only an unsafe conversion makes an element of the number: its fraction or imaginary part is cut off.

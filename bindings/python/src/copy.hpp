@@ -56,8 +56,7 @@ template <class Explain>
 PyObject *explanation(const Explain &explain) {
     char text[4096];
     int64_t length = 0;
-    const via_status status = explain(sizeof text, text, &length);
-    return status == VIA_OK ? PyUnicode_FromString(text) : raise_status(status);
+    return ok_or_raise(explain(sizeof text, text, &length)) ? PyUnicode_FromString(text) : nullptr;
 }
 
 // array[key] = value

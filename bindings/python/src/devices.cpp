@@ -23,8 +23,7 @@ PyObject *device_count(PyObject *, PyObject *(&values)[1]) {
     if (!parse_kind(values[0], &type)) {
         return nullptr;
     }
-    via_status status = via_device_count(type, &count);
-    return status == VIA_OK ? PyLong_FromLong(count) : raise_status(status);
+    return ok_or_raise(via_device_count(type, &count)) ? PyLong_FromLong(count) : nullptr;
 }
 
 PyObject *device_info(PyObject *, PyObject *(&values)[1]) {
@@ -33,9 +32,8 @@ PyObject *device_info(PyObject *, PyObject *(&values)[1]) {
     if (!parse_device("device_info", values[0], &device)) {
         return nullptr;
     }
-    via_status status = via_device_info(device.type, device.id, &properties);
-    if (status != VIA_OK) {
-        return raise_status(status);
+    if (!ok_or_raise(via_device_info(device.type, device.id, &properties))) {
+        return nullptr;
     }
     Ref dict(dict_of_struct(kDeviceProperties, &properties));
     bool good = dict && set_item(dict.get(), "device", device_name(device.type, device.id));
@@ -48,9 +46,8 @@ PyObject *pointer_info(PyObject *, PyObject *pointer) {
     if (!parse_address("pointer_info", pointer, &address)) {
         return nullptr;
     }
-    via_status status = via_pointer_query(address, &info);
-    if (status != VIA_OK) {
-        return raise_status(status);
+    if (!ok_or_raise(via_pointer_query(address, &info))) {
+        return nullptr;
     }
     Ref dict(PyDict_New());
     bool good = dict && set_item(dict.get(), "device", device_name(info.device_type, info.device_id)) &&

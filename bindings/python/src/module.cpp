@@ -24,8 +24,7 @@ PyObject *version(PyObject *, PyObject *) {
 PyObject *stats(PyObject *, PyObject *) {
     drain();
     via_stats_info info = VIA_STATS_INFO_INIT;
-    via_status status = via_stats(&info);
-    return status == VIA_OK ? dict_of_struct(kStatsInfo, &info) : raise_status(status);
+    return ok_or_raise(via_stats(&info)) ? dict_of_struct(kStatsInfo, &info) : nullptr;
 }
 
 PyObject *set_num_threads(PyObject *, PyObject *given) {

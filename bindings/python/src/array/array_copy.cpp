@@ -48,8 +48,7 @@ PyObject *copy_to(const char *function, via_array *source, const Device &device)
     if (!result) {
         return nullptr;
     }
-    const via_status status = copy_elements(handle_of(result.get()), source, nullptr);
-    return status == VIA_OK ? result.release() : raise_status(status);
+    return ok_or_raise(copy_elements(handle_of(result.get()), source, nullptr)) ? result.release() : nullptr;
 }
 
 }  // namespace viapy

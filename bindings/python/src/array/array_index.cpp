@@ -138,12 +138,11 @@ bool read_key(via_array *array, PyObject *key, Selection *selection) {
 
 // Replaces the view by the outcome of the next step.
 bool advance(OwnedArray *view, via_status status, via_array *next) {
-    if (status != VIA_OK) {
-        raise_status(status);
-        return false;
+    const bool good = ok_or_raise(status);
+    if (good) {
+        view->reset(next);
     }
-    view->reset(next);
-    return true;
+    return good;
 }
 
 via_array *apply(via_array *array, const Selection &selection) {

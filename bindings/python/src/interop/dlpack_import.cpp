@@ -117,8 +117,7 @@ bool Producer::ask(PyObject *object) {
         return false;
     }
     device = {static_cast<int32_t>(type), static_cast<int32_t>(id)};
-    via_status status = has_stream() ? via_stream_current(device.id, stream.out()) : VIA_OK;
-    return status == VIA_OK || (raise_status(status), false);
+    return ok_or_raise(has_stream() ? via_stream_current(device.id, stream.out()) : VIA_OK);
 }
 
 bool is_ours(int32_t device_type) {

@@ -160,8 +160,7 @@ bool WorkStream::ask(const DLPackExchangeAPI *api, const DLDevice &device) {
     if (api->current_work_stream(device.device_type, device.device_id, &native) != 0) {
         return false;
     }
-    via_status status = via_stream_wrap(native, -1, stream_.out());
-    return status == VIA_OK || (raise_status(status), false);
+    return ok_or_raise(via_stream_wrap(native, -1, stream_.out()));
 }
 
 }  // namespace viapy

@@ -150,9 +150,8 @@ bool add_stream(PyObject *dict, via_array *array) {
     if (!current.parse_or_current("Array.__cuda_array_interface__", nullptr, via_array_device_id(array))) {
         return false;
     }
-    via_status status = via_to_cuda_array_interface(array, current.get(), &description);
-    return status == VIA_OK ? set(dict, g_stream, PyLong_FromLongLong(description.stream))
-                            : (raise_status(status), false);
+    return ok_or_raise(via_to_cuda_array_interface(array, current.get(), &description)) &&
+           set(dict, g_stream, PyLong_FromLongLong(description.stream));
 }
 
 // Omits the stream if the content is ready, so that no consumer waits.

@@ -14,8 +14,9 @@ PyObject *export_ipc(PyObject *self, PyObject *) {
     }
     char bytes[VIA_IPC_MAX_BYTES];
     int64_t length = 0;
-    via_status status = via_array_export_ipc(array, sizeof bytes, bytes, &length);
-    return status == VIA_OK ? PyBytes_FromStringAndSize(bytes, length) : raise_status(status);
+    return ok_or_raise(via_array_export_ipc(array, sizeof bytes, bytes, &length))
+               ? PyBytes_FromStringAndSize(bytes, length)
+               : nullptr;
 }
 
 PyObject *import_ipc(PyObject *, PyObject *object) {

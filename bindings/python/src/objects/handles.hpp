@@ -32,8 +32,7 @@ bool is_kind(HandleKind kind, PyObject *object);
 template <PollFunction poll>
 PyObject *is_done(PyObject *self, PyObject *) {
     int32_t done = 0;
-    const via_status status = poll(handle_in(self), &done);
-    return status == VIA_OK ? boolean(done != 0) : raise_status(status);
+    return ok_or_raise(poll(handle_in(self), &done)) ? boolean(done != 0) : nullptr;
 }
 
 // Releases the handle now, and stores NULL in its place.

@@ -182,8 +182,7 @@ bool MemoryHandle::create(int32_t kind, int32_t device_id) {
     if (kind == VIA_MEMORY_SHARED && !share_with_multiprocessing()) {
         return false;
     }
-    via_status status = via_memory_create(kind, device_id, memory_.out());
-    return status == VIA_OK || (raise_status(status), false);
+    return ok_or_raise(via_memory_create(kind, device_id, memory_.out()));
 }
 
 bool MemoryHandle::create_usual(const char *function, const Device &device) {

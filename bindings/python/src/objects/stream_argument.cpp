@@ -6,8 +6,8 @@
 namespace viapy {
 
 bool StreamArgument::adopt(via_status status) {
-    owned_ = status == VIA_OK;
-    return owned_ || (raise_status(status), false);
+    owned_ = ok_or_raise(status);
+    return owned_;
 }
 
 // 0 and 1 are the legacy stream, 2 is the calling thread's.

@@ -86,9 +86,8 @@ PyObject *repr(PyObject *self) {
     via_status own = VIA_OK;
     int64_t moved = 0, total = 0;
     bool ended = has_ended(task, &own);
-    via_status status = via_task_progress(task, &moved, &total);
-    if (status != VIA_OK) {
-        return raise_status(status);
+    if (!ok_or_raise(via_task_progress(task, &moved, &total))) {
+        return nullptr;
     }
     if (ended && own == VIA_OK) {
         return PyUnicode_FromFormat("<viaduct.Task done, %lld bytes>", static_cast<long long>(total));
@@ -104,9 +103,9 @@ PyObject *repr(PyObject *self) {
 
 PyObject *progress(PyObject *self, PyObject *) {
     int64_t moved = 0, total = 0;
-    via_status status = via_task_progress(task_in(self), &moved, &total);
-    return status == VIA_OK ? Py_BuildValue("(LL)", static_cast<long long>(moved), static_cast<long long>(total))
-                            : raise_status(status);
+    return ok_or_raise(via_task_progress(task_in(self), &moved, &total))
+               ? Py_BuildValue("(LL)", static_cast<long long>(moved), static_cast<long long>(total))
+               : nullptr;
 }
 
 PyObject *cancel(PyObject *self, PyObject *) { return none_or_raise(via_task_cancel(task_in(self))); }
@@ -221,9 +220,8 @@ PyObject *add_done_callback(PyObject *self, PyObject *function) {
     }
     // From here on no Python code runs on another thread, which might end the task.
     int32_t ended = 0;
-    via_status status = via_task_poll(task_in(self), &ended);
-    if (status != VIA_OK) {
-        return raise_status(status);
+    if (!ok_or_raise(via_task_poll(task_in(self), &ended))) {
+        return nullptr;
     }
     // Callbacks that were added before may still be due; in a forked child they never are.
     if (ended != 0) {

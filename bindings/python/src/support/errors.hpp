@@ -34,6 +34,9 @@ PyObject *raise_buffer(int32_t status, const char *format, ...);
 // exception that is set.
 Ref shown(PyObject *object);
 
+// Returns whether the status is VIA_OK; otherwise raises the status's exception.
+inline bool ok_or_raise(int32_t status) { return status == VIA_OK || (raise_status(status), false); }
+
 // Returns None if the status is VIA_OK, otherwise raises the status's exception.
 inline PyObject *none_or_raise(int32_t status) { return status == VIA_OK ? none() : raise_status(status); }
 

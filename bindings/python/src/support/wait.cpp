@@ -77,8 +77,7 @@ bool poll_until_done(PollFunction ask, void *handle, double seconds, int32_t *ou
 bool wait_until_ready(via_array *array) {
     if (via_array_is_ready(array) != 0) {
         // Does not wait, but reports a write that has failed.
-        const via_status status = via_array_synchronize(array);
-        return status == VIA_OK || (raise_status(status), false);
+        return ok_or_raise(via_array_synchronize(array));
     }
     return wait_for(ask_array, array, [=] { return via_array_synchronize(array); });
 }

@@ -44,8 +44,7 @@ bool wait_for(PollFunction ask, void *handle, Work work) {
     if (waits_for_signals() && !poll_until_done(ask, handle, kForever, &done)) {
         return false;
     }
-    via_status status = without_gil(true, work);
-    return status == VIA_OK || (raise_status(status), false);
+    return ok_or_raise(without_gil(true, work));
 }
 
 // Waits, without the GIL, until the host may read the content. Returns at once if it may already. False with an
