@@ -193,7 +193,7 @@
 
 %via_java_type((int32_t count, const int64_t *numbers), jlongArray, long[])
 %typemap(in) (int32_t count, const int64_t *numbers) (viajava::Longs list) {
-  if (!list.read(jenv, $input)) {
+  if (!list.read(jenv, "numbers", $input)) {
     return $null;
   }
   $1 = list.count();
@@ -253,14 +253,14 @@
     return $null;
   }
   $1 = list.count();
-  $2 = list.arrays();
+  $2 = list.data();
 }
 %via_java_type(via_array *const *srcs, jlongArray, long[])
 %typemap(in) via_array *const *srcs (viajava::Handles list) {
   if (!list.read(jenv, "srcs", $input) || !list.has_length(jenv, "srcs", arg1)) {
     return $null;
   }
-  $1 = list.arrays();
+  $1 = list.data();
 }
 
 %via_java_type((int32_t count, via_array *const *arrays), jlongArray, long[])
@@ -269,7 +269,7 @@
     return $null;
   }
   $1 = list.count();
-  $2 = list.arrays();
+  $2 = list.data();
 }
 %via_java_type(const char *const *names, jobjectArray, byte[][])
 %typemap(in) const char *const *names (viajava::Texts list) {

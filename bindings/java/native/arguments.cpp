@@ -23,6 +23,16 @@ bool refuse_null(JNIEnv *jenv, const char *name, jobject given) {
     return given == nullptr;
 }
 
+// Makes room for so many values. False with an exception pending if there is no memory.
+template <class Value>
+bool make_room(JNIEnv *jenv, int64_t count, std::unique_ptr<Value[]> *out) {
+    out->reset(new (std::nothrow) Value[static_cast<size_t>(count)]);
+    if (*out == nullptr) {
+        throw_out_of_memory(jenv);
+    }
+    return *out != nullptr;
+}
+
 // Copies the bytes and ends them; a 0 among them would cut the text short.
 bool read_bytes(JNIEnv *jenv, const char *name, jbyteArray from, char *text, jsize length) {
     jenv->GetByteArrayRegion(from, 0, length, reinterpret_cast<jbyte *>(text));
@@ -80,12 +90,7 @@ bool Text::read(JNIEnv *jenv, const char *name, jbyteArray from) {
         return true;
     }
     jsize length = jenv->GetArrayLength(from);
-    bytes_.reset(new (std::nothrow) char[static_cast<size_t>(length) + 1]);
-    if (bytes_ == nullptr) {
-        throw_out_of_memory(jenv);
-        return false;
-    }
-    return read_bytes(jenv, name, from, bytes_.get(), length);
+    return make_room(jenv, int64_t{length} + 1, &bytes_) && read_bytes(jenv, name, from, bytes_.get(), length);
 }
 
 bool Bytes::read(JNIEnv *jenv, const char *name, jbyteArray from) {
@@ -127,42 +132,32 @@ bool PerAxis<Number, Array>::read_per_axis(JNIEnv *jenv, const char *name, Array
 template class PerAxis<int64_t, jlongArray>;
 template class PerAxis<int32_t, jintArray>;
 
-bool Longs::read(JNIEnv *jenv, jlongArray from) {
-    if (refuse_null(jenv, "numbers", from)) {
-        return false;
-    }
-    count_ = jenv->GetArrayLength(from);
-    numbers_.reset(new (std::nothrow) int64_t[static_cast<size_t>(count_)]);
-    if (numbers_ == nullptr) {
-        throw_out_of_memory(jenv);
-        return false;
-    }
-    jenv->GetLongArrayRegion(from, 0, count_, reinterpret_cast<jlong *>(numbers_.get()));
-    return true;
-}
-
-bool LongText::allocate(JNIEnv *jenv, int64_t nbytes) {
-    bytes_.reset(new (std::nothrow) char[static_cast<size_t>(nbytes)]);
-    if (bytes_ == nullptr) {
-        throw_out_of_memory(jenv);
-    }
-    return bytes_ != nullptr;
-}
-
-bool Handles::read(JNIEnv *jenv, const char *name, jlongArray from) {
+template <class Value>
+bool LongList<Value>::read(JNIEnv *jenv, const char *name, jlongArray from) {
+    static_assert(sizeof(Value) == sizeof(jlong));
     if (refuse_null(jenv, name, from)) {
         return false;
     }
     count_ = jenv->GetArrayLength(from);
-    arrays_.reset(new (std::nothrow) via_array *[static_cast<size_t>(count_)]);
-    if (arrays_ == nullptr) {
-        throw_out_of_memory(jenv);
+    if (!make_room(jenv, count_, &values_)) {
         return false;
     }
-    static_assert(sizeof(via_array *) == sizeof(jlong));
-    jenv->GetLongArrayRegion(from, 0, count_, reinterpret_cast<jlong *>(arrays_.get()));
+    jenv->GetLongArrayRegion(from, 0, count_, reinterpret_cast<jlong *>(values_.get()));
     return true;
 }
+
+template <class Value>
+bool LongList<Value>::has_length(JNIEnv *jenv, const char *name, int32_t expected) const {
+    if (count_ != expected) {
+        throw_argument(jenv, "%s has %d arrays; expected %d", name, count_, expected);
+    }
+    return count_ == expected;
+}
+
+template class LongList<int64_t>;
+template class LongList<via_array *>;
+
+bool LongText::allocate(JNIEnv *jenv, int64_t nbytes) { return make_room(jenv, nbytes, &bytes_); }
 
 bool Texts::read(JNIEnv *jenv, const char *name, jobjectArray from, int32_t expected) {
     if (refuse_null(jenv, name, from)) {
@@ -173,10 +168,7 @@ bool Texts::read(JNIEnv *jenv, const char *name, jobjectArray from, int32_t expe
         throw_length(jenv, name, count, expected);
         return false;
     }
-    texts_.reset(new (std::nothrow) Text[static_cast<size_t>(count)]);
-    addresses_.reset(new (std::nothrow) const char *[static_cast<size_t>(count)]);
-    if (texts_ == nullptr || addresses_ == nullptr) {
-        throw_out_of_memory(jenv);
+    if (!make_room(jenv, count, &texts_) || !make_room(jenv, count, &addresses_)) {
         return false;
     }
     for (jsize i = 0; i < count; ++i) {
@@ -189,13 +181,6 @@ bool Texts::read(JNIEnv *jenv, const char *name, jobjectArray from, int32_t expe
         addresses_[static_cast<size_t>(i)] = texts_[static_cast<size_t>(i)].data();
     }
     return true;
-}
-
-bool Handles::has_length(JNIEnv *jenv, const char *name, int32_t expected) const {
-    if (count_ != expected) {
-        throw_argument(jenv, "%s has %d arrays; expected %d", name, count_, expected);
-    }
-    return count_ == expected;
 }
 
 }  // namespace viajava

@@ -67,17 +67,22 @@ private:
 using Extents = PerAxis<int64_t, jlongArray>;
 using Axes = PerAxis<int32_t, jintArray>;
 
-// Numbers of any count; null is none.
-class Longs {
+// Numbers of any count, or the handles of arrays.
+template <class Value>
+class LongList {
 public:
-    bool read(JNIEnv *jenv, jlongArray from);
+    bool read(JNIEnv *jenv, const char *name, jlongArray from);
+    bool has_length(JNIEnv *jenv, const char *name, int32_t expected) const;
     int32_t count() const { return count_; }
-    int64_t *data() const { return numbers_.get(); }
+    Value *data() const { return values_.get(); }
 
 private:
     int32_t count_ = 0;
-    std::unique_ptr<int64_t[]> numbers_;
+    std::unique_ptr<Value[]> values_;
 };
+
+using Longs = LongList<int64_t>;
+using Handles = LongList<via_array *>;
 
 // Room for a text.
 class LongText {
@@ -98,19 +103,6 @@ public:
 private:
     std::unique_ptr<Text[]> texts_;
     std::unique_ptr<const char *[]> addresses_;
-};
-
-// The arrays of a batch.
-class Handles {
-public:
-    bool read(JNIEnv *jenv, const char *name, jlongArray from);
-    bool has_length(JNIEnv *jenv, const char *name, int32_t expected) const;
-    int32_t count() const { return count_; }
-    via_array **arrays() const { return arrays_.get(); }
-
-private:
-    int32_t count_ = 0;
-    std::unique_ptr<via_array *[]> arrays_;
 };
 
 }  // namespace viajava
