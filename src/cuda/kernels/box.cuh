@@ -163,8 +163,7 @@ struct Box {
         for (int32_t i = 0; i < params.digit_count; ++i) {
             const Params::Digit &digit = params.digits[i];
             const uint32_t at = take_digit(&tile, digit.extent);
-            place.dst += static_cast<uint64_t>(static_cast<int64_t>(at) * digit.dst_step);
-            place.src += static_cast<uint64_t>(static_cast<int64_t>(at) * digit.src_step);
+            move_by(digit, at, &place.dst, &place.src);
             VIA_UNROLL
             for (int32_t k = 0; k < 2; ++k) {
                 first[k] += digit.cut == k ? at * digit.unit : 0;

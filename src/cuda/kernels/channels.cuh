@@ -101,9 +101,7 @@ struct Channels {
         place.stored = kThreads - params.early;
         place.first = take_digit(&block, params.tiles) * place.stored * kPerWord;
         for (int32_t i = 0; i < params.outer_ndim; ++i) {
-            const auto at = static_cast<int64_t>(take_digit(&block, params.outer[i].extent));
-            place.dst += static_cast<uint64_t>(at * params.outer[i].dst_step);
-            place.src += static_cast<uint64_t>(at * params.outer[i].src_step);
+            move_by(params.outer[i], take_digit(&block, params.outer[i].extent), &place.dst, &place.src);
         }
         return place;
     }

@@ -158,8 +158,7 @@ struct Convert {
         for (int32_t i = 0; i < params.digit_count; ++i) {
             const auto &digit = params.digits[i];
             const uint32_t at = take_digit(&number, digit.tiles);
-            tile.dst += static_cast<uint64_t>(static_cast<int64_t>(at) * digit.dst_step);
-            tile.src += static_cast<uint64_t>(static_cast<int64_t>(at) * digit.src_step);
+            move_by(digit, at, &tile.dst, &tile.src);
             tile.last -= at + 1 == digit.tiles.divisor ? digit.missing : 0;
             tile.number += i == params.number_digit ? at * params.number_unit : 0;
         }

@@ -20,12 +20,21 @@ VIA_DEVICE Index divide(Index numerator, const Divisor<Index> &by) {
     return (multiply_high(numerator, by.factor) + numerator) >> by.shift;
 }
 
-// An axis that no tile goes along. Steps are in bytes.
-struct OuterAxis {
-    Divisor<uint32_t> extent;
+// A loop of blocks or threads. Steps are in bytes.
+template <class Index>
+struct LoopAxis {
+    Divisor<Index> extent;
     int64_t dst_step;
     int64_t src_step;
 };
+using OuterAxis = LoopAxis<uint32_t>;  // that no tile goes along
+
+// Moves two addresses by so many indices of an axis.
+template <class Steps, class Index>
+VIA_DEVICE void move_by(const Steps &axis, Index indices, uint64_t *dst, uint64_t *src) {
+    *dst += static_cast<uint64_t>(static_cast<int64_t>(indices) * axis.dst_step);
+    *src += static_cast<uint64_t>(static_cast<int64_t>(indices) * axis.src_step);
+}
 
 // Takes the lowest digit off a number whose digits count to different bases.
 template <class Index>
@@ -54,6 +63,11 @@ inline Divisor<Index> make_divisor(int64_t divisor) {
     const int32_t s = d > 1 ? 64 - __builtin_clzll(d - 1) : 0;
     const Twice rest = (Twice{1} << s) - d;  // 2^(bits + s) / d is 2^bits and 2^bits * rest / d
     return {static_cast<Index>(d), static_cast<Index>(((rest << kBits) + d - 1) / d), s};
+}
+
+template <class Index, class Axis>
+inline LoopAxis<Index> make_loop(const Axis &axis) {
+    return {make_divisor<Index>(axis.extent), axis.dst_step, axis.src_step};
 }
 
 // Widths of the index arithmetic of rows. Narrow: every index fits 31 bits, and there are few axes, so that a launch

@@ -53,20 +53,15 @@ struct Elements {
         uint32_t count;
     };
 
-    VIA_DEVICE static void move(const OuterAxis &axis, uint32_t at, Place *place) {
-        place->dst += static_cast<uint64_t>(static_cast<int64_t>(at) * axis.dst_step);
-        place->src += static_cast<uint64_t>(static_cast<int64_t>(at) * axis.src_step);
-    }
-
     // Moves along all axes; the last takes what is left. Returns the index along it.
     VIA_DEVICE static uint32_t move_along(const OuterAxis (&axes)[kAxes], int32_t ndim, uint32_t number, Place *place) {
         VIA_UNROLL_BY(kAxes <= kFewAxes ? kAxes : 1)
         for (int32_t i = 0; i < kAxes; ++i) {
             if (i + 1 >= ndim) {
-                move(axes[i], number, place);
+                move_by(axes[i], number, &place->dst, &place->src);
                 break;
             }
-            move(axes[i], take_digit(&number, axes[i].extent), place);
+            move_by(axes[i], take_digit(&number, axes[i].extent), &place->dst, &place->src);
         }
         return number;
     }
@@ -75,8 +70,7 @@ struct Elements {
         Place place{params.dst, params.src, 0};
         const uint32_t chunk = take_digit(&block, params.chunks);
         const int64_t first = static_cast<int64_t>(take_digit(&block, params.walks)) * params.each;
-        place.dst += static_cast<uint64_t>(first * params.dst_step);
-        place.src += static_cast<uint64_t>(first * params.src_step);
+        move_by(params, first, &place.dst, &place.src);
         if (params.outer_ndim > 0) {
             move_along(params.outer, params.outer_ndim, block, &place);
         }

@@ -23,11 +23,6 @@ struct IndexListParams {
 };
 
 struct IndexedParams {
-    struct Axis {
-        Divisor<uint64_t> extent;
-        int64_t dst_step;
-        int64_t src_step;
-    };
     uint64_t dst;
     uint64_t src;
     IndexListParams dst_index;
@@ -43,7 +38,7 @@ struct IndexedParams {
     uint64_t row_blocks;  // blocks along rows and words; the rest goes along runs
     uint64_t word_blocks;
     int32_t ndim;
-    Axis axes[62];
+    LoopAxis<uint64_t> axes[62];
 };
 static_assert(sizeof(IndexedParams) <= 4096, "what any driver passes with a launch");
 
@@ -147,9 +142,7 @@ struct Indexed {
         place.dst += bytes;
         place.src += bytes;
         for (int32_t i = 0; i < params.ndim; ++i) {
-            const auto at = static_cast<int64_t>(take_digit(&run, params.axes[i].extent));
-            place.dst += static_cast<uint64_t>(at * params.axes[i].dst_step);
-            place.src += static_cast<uint64_t>(at * params.axes[i].src_step);
+            move_by(params.axes[i], take_digit(&run, params.axes[i].extent), &place.dst, &place.src);
         }
         return place;
     }

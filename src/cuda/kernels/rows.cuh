@@ -8,11 +8,6 @@ namespace via::kernels {
 
 template <class Width>
 struct RowsParams {
-    struct Axis {
-        Divisor<typename Width::Index> extent;
-        int64_t dst_step;  // bytes
-        int64_t src_step;
-    };
     uint64_t dst;
     uint64_t src;
     Extent extent;                         // of src
@@ -20,7 +15,7 @@ struct RowsParams {
     typename Width::Index count;           // sixteens of all rows
     Divisor<typename Width::Index> words;  // of a row, wherever it begins
     int32_t ndim;
-    Axis axes[Width::kAxes];
+    LoopAxis<typename Width::Index> axes[Width::kAxes];
 };
 
 template <int kElement, class Width>

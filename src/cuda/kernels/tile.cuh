@@ -173,9 +173,7 @@ struct Tile {
         place.a_begin = place.a_first - kEarlier * kPerWord;
         place.b_begin = take_digit(&block, params.b.tiles) * most_rows(params);
         for (int32_t i = 0; i < params.outer_ndim; ++i) {
-            const auto at = static_cast<int64_t>(take_digit(&block, params.outer[i].extent));
-            place.dst += static_cast<uint64_t>(at * params.outer[i].dst_step);
-            place.src += static_cast<uint64_t>(at * params.outer[i].src_step);
+            move_by(params.outer[i], take_digit(&block, params.outer[i].extent), &place.dst, &place.src);
         }
         return place;
     }

@@ -49,8 +49,7 @@ void plan_indexed_kernel(const IndexedRows &rows, uint64_t fault, IndexedKernelP
     params.runs = static_cast<uint64_t>(all_runs);
     params.ndim = rows.ndim;
     for (int32_t i = 0; i < rows.ndim; ++i) {
-        const Axis &axis = rows.axes[i];
-        params.axes[i] = {kernels::make_divisor<uint64_t>(axis.extent), axis.dst_step, axis.src_step};
+        params.axes[i] = kernels::make_loop<uint64_t>(rows.axes[i]);
     }
     const int64_t words = std::min(params.words, kBlockWords);
     const int64_t block_rows =

@@ -68,8 +68,7 @@ bool fill_rows(const Shape &shape, int64_t words, int64_t count, kernels::RowsPa
     params->words = kernels::make_divisor<Index>(words);
     params->ndim = shape.ndim - 1;
     for (int32_t i = 1; i < shape.ndim; ++i) {
-        const Axis &axis = shape.axes[i];
-        params->axes[i - 1] = {kernels::make_divisor<Index>(axis.extent), axis.dst_step, axis.src_step};
+        params->axes[i - 1] = kernels::make_loop<Index>(shape.axes[i]);
     }
     return true;
 }

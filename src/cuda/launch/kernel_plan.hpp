@@ -125,8 +125,7 @@ bool fill_outer(const Shape &shape, uint64_t inner_axes, Params *params, int64_t
             return false;
         }
         *tiles *= axis.extent;
-        params->outer[params->outer_ndim++] = {kernels::make_divisor<uint32_t>(axis.extent), axis.dst_step,
-                                               axis.src_step};
+        params->outer[params->outer_ndim++] = kernels::make_loop<uint32_t>(axis);
     }
     return true;
 }

@@ -137,15 +137,12 @@ void fill(const Shape &shape, const ElementsWalk &walk, Params *params) {
     params->src_step = walked.src_step * walk.unit;
     params->numbered_ndim = walk.ndim;
     params->outer_ndim = 0;
-    const auto loop = [](const Axis &axis) -> kernels::OuterAxis {
-        return {kernels::make_divisor<uint32_t>(axis.extent), axis.dst_step, axis.src_step};
-    };
     for (int32_t i = 0; i < walk.ndim; ++i) {
-        params->numbered[i] = loop(shape.axes[walk.numbered[i]]);
+        params->numbered[i] = kernels::make_loop<uint32_t>(shape.axes[walk.numbered[i]]);
     }
     for (int32_t i = 0; i < shape.ndim; ++i) {
         if (!walk.has(i)) {
-            params->outer[params->outer_ndim++] = loop(shape.axes[i]);
+            params->outer[params->outer_ndim++] = kernels::make_loop<uint32_t>(shape.axes[i]);
         }
     }
 }
