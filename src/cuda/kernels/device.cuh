@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #ifdef __CUDACC__
 #define VIA_DEVICE __device__ __forceinline__
@@ -32,19 +33,7 @@ struct alignas(kBytes) Words {
 };
 
 template <int kBytes>
-struct WordOf {
-    using Type = Words<kBytes>;
-};
-template <>
-struct WordOf<1> {
-    using Type = uint8_t;
-};
-template <>
-struct WordOf<2> {
-    using Type = uint16_t;
-};
-template <int kBytes>
-using Word = typename WordOf<kBytes>::Type;
+using Word = std::conditional_t<kBytes == 1, uint8_t, std::conditional_t<kBytes == 2, uint16_t, Words<kBytes>>>;
 
 #ifdef __CUDACC__
 
@@ -67,38 +56,20 @@ struct Threads {
 // The types that nvcc has instructions for. Its functions for them also say that an address is one of global memory,
 // which the number does not say.
 template <int kBytes>
-struct Native;
-template <>
-struct Native<1> {
-    using Type = unsigned char;
-};
-template <>
-struct Native<2> {
-    using Type = unsigned short;
-};
-template <>
-struct Native<4> {
-    using Type = unsigned int;
-};
-template <>
-struct Native<8> {
-    using Type = uint2;
-};
-template <>
-struct Native<16> {
-    using Type = uint4;
-};
+using NativeVector = std::conditional_t<kBytes == 4, unsigned int, std::conditional_t<kBytes == 8, uint2, uint4>>;
+template <int kBytes>
+using Native = std::conditional_t<(kBytes < 4), Word<kBytes>, NativeVector<kBytes>>;
 
 template <class T>
 VIA_DEVICE T load_global(uint64_t address) {
-    using N = typename Native<sizeof(T)>::Type;
+    using N = Native<sizeof(T)>;
     const N found = __ldg(reinterpret_cast<const N *>(address));
     return reinterpret_cast<const T &>(found);
 }
 
 template <class T>
 VIA_DEVICE void store_global(uint64_t address, const T &value) {
-    using N = typename Native<sizeof(T)>::Type;
+    using N = Native<sizeof(T)>;
     __stwb(reinterpret_cast<N *>(address), reinterpret_cast<const N &>(value));
 }
 

@@ -45,19 +45,10 @@ VIA_DEVICE Index take_digit(Index *number, const Divisor<Index> &base) {
     return digit;
 }
 
-// The type that is twice as wide.
-template <class Index>
-struct TwiceOf {
-    using Type = uint64_t;
-};
-template <>
-struct TwiceOf<uint64_t> {
-    __extension__ using Type = unsigned __int128;
-};
-
 template <class Index>
 inline Divisor<Index> make_divisor(int64_t divisor) {
-    using Twice = typename TwiceOf<Index>::Type;
+    __extension__ using Widest = unsigned __int128;
+    using Twice = std::conditional_t<sizeof(Index) == 8, Widest, uint64_t>;
     constexpr int32_t kBits = sizeof(Index) * 8;
     const auto d = static_cast<uint64_t>(divisor);
     const int32_t s = d > 1 ? 64 - __builtin_clzll(d - 1) : 0;
