@@ -27,26 +27,30 @@ struct Answer {
     bool is_mapped() const { return context == nullptr && pool == nullptr; }
 };
 
-CUresult ask(const void *address, Answer *out_answer) {
+constexpr unsigned int kAll = 7;
+constexpr unsigned int kOfKind = 3;
+
+// Asks for the first `count` members.
+CUresult ask(const void *address, Answer *out_answer, unsigned int count = kAll) {
     CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
                                    CU_POINTER_ATTRIBUTE_RANGE_SIZE,     CU_POINTER_ATTRIBUTE_CONTEXT,
                                    CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE};
     void *values[] = {&out_answer->type,   &out_answer->managed, &out_answer->ordinal, &out_answer->start,
                       &out_answer->nbytes, &out_answer->context, &out_answer->pool};
-    static_assert(std::size(names) == std::size(values));
-    return driver().cuPointerGetAttributes(std::size(names), names, values, number_of(address));
+    static_assert(std::size(names) == kAll && std::size(values) == kAll);
+    return driver().cuPointerGetAttributes(count, names, values, number_of(address));
 }
 
 // Uses id 0 for pinned and managed memory, which every device reaches.
-PointerAttributes kind_of(unsigned int type, unsigned int managed, int ordinal) {
-    if (type == 0) {
+PointerAttributes kind_of(const Answer &answer) {
+    if (!answer.known()) {
         return {};
     }
-    const int32_t device_type = managed != 0                 ? VIA_DEVICE_CUDA_MANAGED
-                                : type == CU_MEMORYTYPE_HOST ? VIA_DEVICE_CUDA_HOST
-                                                             : VIA_DEVICE_CUDA;
-    return {true, device_type, device_type == VIA_DEVICE_CUDA ? ordinal : 0, false, nullptr, 0};
+    const int32_t device_type = answer.managed != 0                 ? VIA_DEVICE_CUDA_MANAGED
+                                : answer.type == CU_MEMORYTYPE_HOST ? VIA_DEVICE_CUDA_HOST
+                                                                    : VIA_DEVICE_CUDA;
+    return {true, device_type, device_type == VIA_DEVICE_CUDA ? answer.ordinal : 0, false, nullptr, 0};
 }
 
 // A mapping or an allocation.
@@ -208,7 +212,7 @@ CUresult look_up(const void *address, PointerAttributes *out_attributes) {
     if (result != CUDA_SUCCESS || !answer.known()) {
         return result;
     }
-    *out_attributes = kind_of(answer.type, answer.managed, answer.ordinal);
+    *out_attributes = kind_of(answer);
     out_attributes->read_only =
         answer.is_mapped() && access_of(answer.ordinal, number_of(address)) == CU_MEM_ACCESS_FLAGS_PROT_READ;
     fill_range(address, answer, out_attributes);
@@ -228,18 +232,10 @@ PointerAttributes find_pointer(const void *address) {
 }
 
 Status query_pointer_kind(const void *address, PointerAttributes *out_attributes) {
-    unsigned int type = 0;
-    unsigned int managed = 0;
-    int ordinal = -1;
-    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
-    void *values[] = {&type, &managed, &ordinal};
+    Answer answer;
     *out_attributes = {};
-    if (!is_in_use()) {
-        return VIA_OK;
-    }
-    VIA_TRY_CUDA(cuPointerGetAttributes(std::size(names), names, values, number_of(address)));
-    *out_attributes = kind_of(type, managed, ordinal);
+    VIA_TRY(check_driver(is_in_use() ? ask(address, &answer, kOfKind) : CUDA_SUCCESS, "cuPointerGetAttributes"));
+    *out_attributes = kind_of(answer);
     return VIA_OK;
 }
 
@@ -253,7 +249,7 @@ Status check_pointer(const char *argument, via_array *array) {
     if (!answer.known()) {
         return unknown_address(argument, array);
     }
-    VIA_TRY(check_kind(argument, array, kind_of(answer.type, answer.managed, answer.ordinal)));
+    VIA_TRY(check_kind(argument, array, kind_of(answer)));
     return check_extent(argument, array, answer);
 }
 
@@ -266,7 +262,7 @@ Status detect_pointer(via_array *array, bool check) {
     if (!answer.known()) {
         return VIA_OK;
     }
-    const PointerAttributes attributes = kind_of(answer.type, answer.managed, answer.ordinal);
+    const PointerAttributes attributes = kind_of(answer);
     array->device_type = attributes.device_type;
     array->device_id = attributes.device_id;
     return check ? check_extent("", array, answer) : VIA_OK;
