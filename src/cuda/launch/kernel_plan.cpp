@@ -126,22 +126,6 @@ void make_forward(Shape *shape, int32_t axis) {
     }
 }
 
-static const char *route_name(KernelRoute route) {
-    switch (route) {
-        case KernelRoute::Elements:
-            return "elements";
-        case KernelRoute::Rows:
-            return "rows";
-        case KernelRoute::Channels:
-            return "channels";
-        case KernelRoute::Tiles:
-            return "tiles";
-        case KernelRoute::Box:
-            return "box";
-    }
-    return "?";
-}
-
 // Returns whether a box may gain something. Across a link it stores whole requests, and may though the order is one.
 static bool may_box(const Shape &shape) {
     return shape.far_side != FarSide::None || !goes_in_one_order(shape.axes, shape.ndim);
@@ -236,7 +220,8 @@ void move_plan(uint64_t dst_distance, uint64_t src_distance, KernelPlan *plan) {
 }
 
 void describe_kernel(const KernelPlan &plan, TextBuffer *text) {
-    text->add("%s", route_name(plan.route));
+    constexpr const char *kNames[] = {"elements", "rows", "channels", "tiles", "box"};
+    text->add("%s", kNames[static_cast<int32_t>(plan.route)]);
     if (plan.tile[0] != 0) {
         text->add(" of %lld x %lld", as_printed(plan.tile[0]), as_printed(plan.tile[1]));
     } else if (plan.route == KernelRoute::Elements) {
