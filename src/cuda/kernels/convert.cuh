@@ -63,6 +63,7 @@ static_assert(sizeof(ConvertParams) <= 4096, "what any driver passes with a laun
 template <class Codec>
 struct Convert {
     using Params = ConvertParams;
+    using Pair = Codec;
     using SrcBits = typename Codec::SrcBits;
     using DstBits = typename Codec::DstBits;
     static constexpr int kSrcBytes = Codec::kSrcBytes;

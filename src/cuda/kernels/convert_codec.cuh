@@ -144,6 +144,8 @@ template <ScalarKind kDst, ScalarKind kSrc>
 struct OnePair {
     static constexpr int kSrcBytes = kBytesOf<kSrc>;
     static constexpr int kDstBytes = kBytesOf<kDst>;
+    static constexpr ScalarKind kSrcKind = kSrc;
+    static constexpr ScalarKind kDstKind = kDst;
     static constexpr uint32_t kPerThread = kSrcBytes == 8 || kDstBytes == 8 ? 8 : 16;
     static constexpr bool is_aligned = true;  // elements begin at multiples of their size
     using SrcBits = ScalarBits<kSrc>;
@@ -191,6 +193,9 @@ template <int kSrcSize, int kDstSize>
 struct AnyPair {
     static constexpr int kSrcBytes = kSrcSize;
     static constexpr int kDstBytes = kDstSize;
+    static constexpr ScalarKind kSrcKind{};  // any
+    static constexpr ScalarKind kDstKind{};
+    static constexpr bool takes_affine = true;
     static constexpr uint32_t kPerThread = kSrcBytes == 16 || kDstBytes == 16 ? 4 : 8;
     static constexpr bool is_aligned = false;
     using SrcBits = BitsOfSize<kSrcBytes>;

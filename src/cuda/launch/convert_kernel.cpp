@@ -29,29 +29,13 @@ using kernels::OnePair;
 
 template <class Kernel>
 constexpr Sized sized(kernels::Id kernel) {
-    return {Kernel::kSrcBytes, Kernel::kDstBytes, kernel, Kernel::kGroup, Kernel::kPerBlock, false, true, {}, {}};
+    using Pair = typename Kernel::Pair;
+    return {Kernel::kSrcBytes, Kernel::kDstBytes,  kernel,         Kernel::kGroup, Kernel::kPerBlock,
+            Pair::is_aligned,  Pair::takes_affine, Pair::kDstKind, Pair::kSrcKind};
 }
 
-template <class Kernel>
-struct SizedOf;
-template <int kSrcBytes, int kDstBytes>
-struct SizedOf<Convert<AnyPair<kSrcBytes, kDstBytes>>> {
-    static constexpr Sized with(kernels::Id kernel) { return sized<Convert<AnyPair<kSrcBytes, kDstBytes>>>(kernel); }
-};
-template <ScalarKind kDst, ScalarKind kSrc>
-struct SizedOf<Convert<OnePair<kDst, kSrc>>> {
-    static constexpr Sized with(kernels::Id kernel) {
-        Sized pair = sized<Convert<OnePair<kDst, kSrc>>>(kernel);
-        pair.is_pair = true;
-        pair.takes_affine = OnePair<kDst, kSrc>::takes_affine;
-        pair.dst = kDst;
-        pair.src = kSrc;
-        return pair;
-    }
-};
-
 constexpr Sized kSized[] = {
-#define VIA_SIZED(name, ...) SizedOf<__VA_ARGS__>::with(kernels::Id::name),
+#define VIA_SIZED(name, ...) sized<__VA_ARGS__>(kernels::Id::name),
     VIA_CONVERT_KERNELS(VIA_SIZED)
 #undef VIA_SIZED
 };
