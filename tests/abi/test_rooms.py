@@ -31,7 +31,7 @@ ARROWS = {
     | {"cuda", "cuda/driver", "cuda/stream", "cuda/topology", "cuda/memory", "cuda/layout", "cuda/launch"},
     "cuda/route": CORE
     | {"cuda", "cuda/driver", "cuda/stream", "cuda/memory", "cuda/layout", "cuda/launch", "cuda/staging"},
-    "cuda/batch": CORE | {"cuda", "cuda/driver", "cuda/stream", "cuda/launch", "cuda/kernels"},
+    "cuda/batch": CORE | {"cuda", "cuda/driver", "cuda/stream", "cuda/memory", "cuda/launch", "cuda/kernels"},
     "exchange": CORE | {"cuda"},
     "ipc": CORE | {"cuda"},
     "copy": CORE | {"cuda"},

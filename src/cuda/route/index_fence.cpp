@@ -8,8 +8,8 @@
 #include "core/base/lock.hpp"
 #include "cuda/driver/per_context.hpp"
 #include "cuda/driver/resource_limits.h"
-#include "cuda/launch/descriptor_table.hpp"
 #include "cuda/launch/indexed_kernel.hpp"
+#include "cuda/memory/descriptor_table.hpp"
 
 namespace via::cuda {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "cuda/indexed_transfer.hpp"
-#include "cuda/launch/descriptor_table.hpp"
+#include "cuda/memory/descriptor_table.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 
 namespace via::cuda {

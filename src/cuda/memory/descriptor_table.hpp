@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/base/reference_count.hpp"
+#include "cuda/memory/pinned_memory.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
@@ -18,14 +19,14 @@ public:
     // calls fill(memory) where there is none, or where its context is gone.
     template <class Fill>
     static DescriptorTable *keep(DescriptorTable **kept, const ContextKey &context, int64_t nbytes, const Fill &fill) {
-        if (*kept != nullptr && state_of((*kept)->context_) != ContextState::Alive) {
+        if (*kept != nullptr && state_of((*kept)->block_.context) != ContextState::Alive) {
             (*kept)->release(nullptr);
             *kept = nullptr;
         }
         if (*kept == nullptr) {
             *kept = take(context, nbytes);
             if (*kept != nullptr) {
-                fill((*kept)->memory_);
+                fill((*kept)->memory());
             }
         }
         return *kept != nullptr && (*kept)->is_of(context) ? *kept : nullptr;
@@ -43,27 +44,22 @@ public:
     DescriptorTable(const DescriptorTable &) = delete;
     DescriptorTable &operator=(const DescriptorTable &) = delete;
 
-    void *memory() const { return memory_; }
-    bool is_of(const ContextKey &context) const { return context_ == context; }
+    void *memory() const { return block_.address; }
+    bool is_of(const ContextKey &context) const { return block_.context == context; }
 
 private:
-    DescriptorTable(const ContextKey &context, int64_t nbytes) : context_(context), nbytes_(nbytes) {}
+    DescriptorTable() = default;
     ~DescriptorTable() = default;
 
     static DescriptorTable *make(const ContextKey &context, int64_t nbytes);
     static DescriptorTable *reuse(const ContextKey &context, int64_t nbytes);
     static DescriptorTable *choose(DescriptorTable **idle, const ContextKey &context, int64_t nbytes);
-    bool map();
     bool is_free() const { return until_.get() == nullptr || until_.get()->is_complete(); }
-    bool serves(const ContextKey &context, int64_t nbytes) const;
-    bool is_lost() const;
     void note_work(Fence *until);
     void forget();
 
     ReferenceCount references_;
-    const ContextKey context_;  // that it was registered in
-    const int64_t nbytes_;
-    void *memory_ = nullptr;
+    PinnedBlock block_;
     UniqueFence until_;                // of the work that reads it when nobody owns it
     DescriptorTable *next_ = nullptr;  // idle too
 };

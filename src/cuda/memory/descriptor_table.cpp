@@ -1,6 +1,4 @@
-#include "cuda/launch/descriptor_table.hpp"
-
-#include <sys/mman.h>
+#include "cuda/memory/descriptor_table.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -19,6 +17,7 @@ namespace {
 constexpr int64_t kLeastBytes = via_min_table_bytes;
 constexpr int64_t kMostBytes = via_max_table_bytes;  // of all tables
 static_assert(kMostBytes == via_max_descriptor_tables * kLeastBytes);
+constexpr int32_t kAnyNode = -1;
 
 std::mutex choosing;  // held while the list is taken away, so that no thread makes a table for want of an idle one
 ForkSafeMutex mutex;
@@ -30,23 +29,6 @@ int64_t size_for(int64_t nbytes) {
 }
 
 }  // namespace
-
-// Call with the context current.
-bool DescriptorTable::map() {
-    const auto nbytes = static_cast<size_t>(nbytes_);
-    void *memory = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        return false;
-    }
-    (void)madvise(memory, nbytes, MADV_DONTFORK);
-    if (driver().cuMemHostRegister(memory, nbytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) !=
-        CUDA_SUCCESS) {
-        munmap(memory, nbytes);
-        return false;
-    }
-    memory_ = memory;
-    return true;
-}
 
 DescriptorTable *DescriptorTable::make(const ContextKey &context, int64_t nbytes) {
     if (bytes_in_all.load(std::memory_order_relaxed) + nbytes > kMostBytes) {
@@ -60,8 +42,8 @@ DescriptorTable *DescriptorTable::make(const ContextKey &context, int64_t nbytes
         !is_registered_in_place(device_id)) {
         return nullptr;
     }
-    auto *table = new (std::nothrow) DescriptorTable(context, nbytes);
-    if (table == nullptr || !table->map()) {
+    auto *table = new (std::nothrow) DescriptorTable;
+    if (table == nullptr || pin_block(nbytes, kAnyNode, context, &table->block_) != VIA_OK) {
         delete table;
         return nullptr;
     }
@@ -70,32 +52,27 @@ DescriptorTable *DescriptorTable::make(const ContextKey &context, int64_t nbytes
     return table;
 }
 
-// Unmaps a table that has no other owner. The driver's registration ended with its context.
+// Unmaps a table that has no other owner, and whose context is gone.
 void DescriptorTable::forget() {
-    munmap(memory_, static_cast<size_t>(nbytes_));
-    bytes_in_all.fetch_sub(nbytes_, std::memory_order_relaxed);
-    via::count(Counter::StagedBytes, -nbytes_);
+    (void)!unpin_block(block_);
+    bytes_in_all.fetch_sub(block_.nbytes, std::memory_order_relaxed);
+    via::count(Counter::StagedBytes, -block_.nbytes);
     delete this;
 }
-
-bool DescriptorTable::serves(const ContextKey &context, int64_t nbytes) const {
-    return context_ == context && nbytes_ >= nbytes && is_free();
-}
-
-bool DescriptorTable::is_lost() const { return state_of(context_) == ContextState::Gone && is_free(); }
 
 // Removes the smallest table that fits from the list, and all tables of contexts that are gone.
 DescriptorTable *DescriptorTable::choose(DescriptorTable **idle, const ContextKey &context, int64_t nbytes) {
     DescriptorTable **chosen = nullptr;
     for (DescriptorTable **link = idle; *link != nullptr;) {
         DescriptorTable *table = *link;
-        if (!(table->context_ == context) && table->is_lost()) {
+        const bool is_here = table->is_of(context);
+        if (!is_here && state_of(table->block_.context) == ContextState::Gone && table->is_free()) {
             *link = table->next_;
             table->forget();
             continue;
         }
-        const bool is_better = chosen == nullptr || table->nbytes_ < (*chosen)->nbytes_;
-        chosen = is_better && table->serves(context, nbytes) ? link : chosen;
+        const bool is_better = chosen == nullptr || table->block_.nbytes < (*chosen)->block_.nbytes;
+        chosen = is_here && is_better && table->block_.nbytes >= nbytes && table->is_free() ? link : chosen;
         link = &table->next_;
     }
     return chosen != nullptr ? std::exchange(*chosen, (*chosen)->next_) : nullptr;
