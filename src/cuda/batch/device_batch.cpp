@@ -1,11 +1,12 @@
 #include "cuda/device_batch.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 
 #include "core/base/cached_objects.hpp"
 #include "core/base/rounding.hpp"
 #include "cuda/batch/batch_copies.hpp"
-#include "cuda/batch/range_cache.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/memory/descriptor_table.hpp"
 #include "cuda/stream/capture.hpp"
@@ -14,6 +15,102 @@
 #include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
+namespace {
+
+// Caches which memory the kernels of one context reach at its host address. Memory of a device belongs to the context
+// that allocated it, and only kernels of that context are sure to reach it. Pool memory and mapped memory belong to no
+// context. Pinned memory is reached from everywhere, but may have another address on the device (if it is
+// write-combined). Keeps the last ranges, since arrays that are copied as a batch tend to share allocations.
+class RangeCache {
+public:
+    RangeCache() = default;
+    explicit RangeCache(int32_t device_id) : device_id_(device_id) {}
+
+    // Returns whether kernels that reach the memory of earlier copies reach both ends of this one too.
+    bool takes(CUdeviceptr dst, CUdeviceptr src, LinkDirection direction) {
+        const Ends &last = last_[static_cast<int32_t>(direction)];
+        return (last.dst.contains(dst) && last.src.contains(src)) || takes_others(dst, src, direction);
+    }
+
+    // Returns the context whose kernels reach all of it, or nullptr for any context of the device.
+    CUcontext context() const { return context_; }
+
+private:
+    struct Range {
+        CUdeviceptr start;
+        size_t nbytes;
+        CUcontext context;
+
+        bool contains(CUdeviceptr address) const { return address - start < nbytes; }
+    };
+
+    struct Ends {
+        Range dst;
+        Range src;
+    };
+
+    bool takes_others(CUdeviceptr dst, CUdeviceptr src, LinkDirection direction) {
+        Ends ends{};
+        if (!take(dst, direction != LinkDirection::ToHost, &ends.dst) ||
+            !take(src, direction != LinkDirection::ToDevice, &ends.src)) {
+            return false;
+        }
+        last_[static_cast<int32_t>(direction)] = ends;
+        return true;
+    }
+
+    bool take(CUdeviceptr address, bool is_of_device, Range *out_range) {
+        if (!find(address, out_range)) {
+            return false;
+        }
+        if (!is_of_device) {
+            return true;
+        }
+        if (context_ == nullptr) {
+            context_ = out_range->context;
+        }
+        return out_range->context == nullptr || out_range->context == context_;
+    }
+
+    // Returns false if the driver does not know the memory, or has it at another address on the device.
+    bool find(CUdeviceptr address, Range *out_range) {
+        const Range *known = std::ranges::find_if(ranges_, [=](const Range &range) { return range.contains(address); });
+        if (known != std::end(ranges_)) {
+            *out_range = *known;
+            return true;
+        }
+        if (!ask(address, out_range)) {
+            return false;
+        }
+        ranges_[next_] = *out_range;
+        next_ = (next_ + 1) % std::size(ranges_);
+        return true;
+    }
+
+    // Asks inside a context: the driver reports device pointers only there.
+    bool ask(CUdeviceptr address, Range *out_range) const {
+        const CallbackScope quiet;  // single copies report what is wrong
+        ContextScope scope;
+        if (scope.enter_device(device_id_) != VIA_OK) {
+            return false;
+        }
+        CUdeviceptr on_device = 0;
+        CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                       CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
+        void *values[] = {&out_range->start, &out_range->nbytes, &out_range->context, &on_device};
+        static_assert(std::size(names) == std::size(values));
+        const CUresult result = driver().cuPointerGetAttributes(std::size(names), names, values, address);
+        return result == CUDA_SUCCESS && on_device == address && out_range->contains(address);
+    }
+
+    int32_t device_id_ = 0;
+    Ends last_[3] = {};  // of the last copy of each kind that was taken
+    Range ranges_[8] = {};
+    size_t next_ = 0;
+    CUcontext context_ = nullptr;
+};
+
+}  // namespace
 
 struct Batch {
     int32_t device_id = 0;
