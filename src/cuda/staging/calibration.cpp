@@ -142,16 +142,68 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 class Bench {
 public:
     Bench() = default;
-    ~Bench();
+    ~Bench() {
+        if (device_ != 0) {
+            (void)driver().cuMemFree(device_);
+        }
+        if (host_ != MAP_FAILED) {
+            munmap(host_, kMostSize);
+        }
+    }
     Bench(const Bench &) = delete;
     Bench &operator=(const Bench &) = delete;
 
-    VIA_NODISCARD Status open(int32_t device_id);
-    VIA_NODISCARD Status compare(Direction direction, int64_t nbytes, RouteTimes *out_times);
+    Status open(int32_t device_id) {
+        device_id_ = device_id;
+        CUcontext context = nullptr;
+        VIA_TRY(primary_context(device_id, &context));
+        VIA_TRY(scope_.enter(context));
+        host_ = mmap(nullptr, kMostSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (host_ == MAP_FAILED) {
+            return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, errno, "no memory to calibrate with");
+        }
+        std::memset(host_, 1, kMostSize);
+        return check_driver(driver().cuMemAlloc(&device_, kMostSize), "cuMemAlloc");
+    }
+
+    // Alternates, so that a disturbance hits both, and returns the medians. The first round warms up.
+    Status compare(Direction direction, int64_t nbytes, RouteTimes *out_times) {
+        double driver_times[kRounds];
+        double staged_times[kRounds];
+        for (int32_t round = -1; round < kRounds; ++round) {
+            const int32_t at = std::max(round, 0);
+            const double start = now();
+            VIA_TRY(by_driver(direction, nbytes));
+            const double between = now();
+            VIA_TRY(by_staging(direction, nbytes));
+            driver_times[at] = between - start;
+            staged_times[at] = now() - between;
+        }
+        std::nth_element(driver_times, driver_times + kRounds / 2, driver_times + kRounds);
+        std::nth_element(staged_times, staged_times + kRounds / 2, staged_times + kRounds);
+        *out_times = {nbytes, driver_times[kRounds / 2], staged_times[kRounds / 2]};
+        return VIA_OK;
+    }
 
 private:
-    VIA_NODISCARD Status by_driver(Direction direction, int64_t nbytes);
-    VIA_NODISCARD Status by_staging(Direction direction, int64_t nbytes);
+    Status by_driver(Direction direction, int64_t nbytes) {
+        const auto size = static_cast<size_t>(nbytes);
+        if (direction == Direction::ToHost) {
+            return check_driver(driver().cuMemcpyDtoH(host_, device_, size), "cuMemcpyDtoH");
+        }
+        VIA_TRY(check_driver(driver().cuMemcpyHtoD(device_, host_, size), "cuMemcpyHtoD"));
+        return check_driver(driver().cuStreamSynchronize(CU_STREAM_LEGACY), "cuStreamSynchronize");
+    }
+
+    Status by_staging(Direction direction, int64_t nbytes) {
+        const Side side{VIA_DEVICE_CUDA, device_id_};
+        void *device = reinterpret_cast<void *>(device_);
+        const Transfer transfer = direction == Direction::ToDevice ? Transfer{device, host_, nbytes, side, kPageable}
+                                                                   : Transfer{host_, device, nbytes, kPageable, side};
+        UniqueFence fence;
+        VIA_TRY(run_staged({transfer}, fence.out()));
+        return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
+    }
 
     int32_t device_id_ = 0;
     RelaxedCapture relaxed_;
@@ -159,66 +211,6 @@ private:
     CUdeviceptr device_ = 0;
     void *host_ = MAP_FAILED;
 };
-
-Bench::~Bench() {
-    if (device_ != 0) {
-        (void)driver().cuMemFree(device_);
-    }
-    if (host_ != MAP_FAILED) {
-        munmap(host_, kMostSize);
-    }
-}
-
-Status Bench::open(int32_t device_id) {
-    device_id_ = device_id;
-    CUcontext context = nullptr;
-    VIA_TRY(primary_context(device_id, &context));
-    VIA_TRY(scope_.enter(context));
-    host_ = mmap(nullptr, kMostSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (host_ == MAP_FAILED) {
-        return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, errno, "no memory to calibrate with");
-    }
-    std::memset(host_, 1, kMostSize);
-    return check_driver(driver().cuMemAlloc(&device_, kMostSize), "cuMemAlloc");
-}
-
-Status Bench::by_driver(Direction direction, int64_t nbytes) {
-    const auto size = static_cast<size_t>(nbytes);
-    if (direction == Direction::ToHost) {
-        return check_driver(driver().cuMemcpyDtoH(host_, device_, size), "cuMemcpyDtoH");
-    }
-    VIA_TRY(check_driver(driver().cuMemcpyHtoD(device_, host_, size), "cuMemcpyHtoD"));
-    return check_driver(driver().cuStreamSynchronize(CU_STREAM_LEGACY), "cuStreamSynchronize");
-}
-
-Status Bench::by_staging(Direction direction, int64_t nbytes) {
-    const Side side{VIA_DEVICE_CUDA, device_id_};
-    void *device = reinterpret_cast<void *>(device_);
-    const Transfer transfer = direction == Direction::ToDevice ? Transfer{device, host_, nbytes, side, kPageable}
-                                                               : Transfer{host_, device, nbytes, kPageable, side};
-    UniqueFence fence;
-    VIA_TRY(run_staged({transfer}, fence.out()));
-    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
-}
-
-// Alternates, so that a disturbance hits both, and returns the medians. The first round warms up.
-Status Bench::compare(Direction direction, int64_t nbytes, RouteTimes *out_times) {
-    double driver_times[kRounds];
-    double staged_times[kRounds];
-    for (int32_t round = -1; round < kRounds; ++round) {
-        const int32_t at = std::max(round, 0);
-        const double start = now();
-        VIA_TRY(by_driver(direction, nbytes));
-        const double between = now();
-        VIA_TRY(by_staging(direction, nbytes));
-        driver_times[at] = between - start;
-        staged_times[at] = now() - between;
-    }
-    std::nth_element(driver_times, driver_times + kRounds / 2, driver_times + kRounds);
-    std::nth_element(staged_times, staged_times + kRounds / 2, staged_times + kRounds);
-    *out_times = {nbytes, driver_times[kRounds / 2], staged_times[kRounds / 2]};
-    return VIA_OK;
-}
 
 Status measure(Bench *bench, Direction direction, int64_t *out_crossover) {
     RouteTimes times[kSizes];
