@@ -136,7 +136,7 @@ struct HostWork {
     double traffic = 0;
 };
 
-// Through the ring of pinned slots. The members are of strided transfers.
+// Through the ring of pinned slots. Adjacent bytes pass as the defaults say.
 struct StagedPlan {
     Major major = Major::Src;
     DeviceStep step = DeviceStep::Engine;

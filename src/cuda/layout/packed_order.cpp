@@ -132,7 +132,7 @@ PackedOrder make_packed_order(const Transfer &transfer, Major major, bool broadc
     order.dst = static_cast<char *>(transfer.dst);
     order.src = static_cast<const char *>(transfer.src);
     order.raw = false;
-    order.loops[0] = {transfer.run, 1, 1, 1};
+    order.loops[0] = {transfer.ndim > 0 ? transfer.run : transfer.nbytes, 1, 1, 1};
     order.ndim = 1;
     order.broadcast_axes = 0;
     const auto crosses = [&](const Axis &axis) { return axis.src_step != 0 || broadcast_is_packed; };

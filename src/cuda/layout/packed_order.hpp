@@ -29,8 +29,8 @@ struct PackedOrder {
 // Makes one move of a transfer.
 Move make_move(const Transfer &transfer);
 
-// Makes the order of a transfer that has loops. `broadcast_is_packed`: broadcast elements cross as often as they are
-// written, since the other side cannot repeat them.
+// Makes the order of a transfer; without loops it is one run. `broadcast_is_packed`: broadcast elements cross as often
+// as they are written, since the other side cannot repeat them.
 PackedOrder make_packed_order(const Transfer &transfer, Major major, bool broadcast_is_packed);
 
 // The layout of one side's memory in its own order.

@@ -262,9 +262,7 @@ PeerPlan plan_packed_pieces(bool direct) {
 }
 
 PackedOrder make_peer_order(const Transfer &transfer, const PeerPlan &plan) {
-    Transfer runs = transfer;
-    runs.run = transfer.ndim > 0 ? transfer.run : transfer.nbytes;
-    return make_packed_order(runs, plan.major, !plan.unpacks);
+    return make_packed_order(transfer, plan.major, !plan.unpacks);
 }
 
 // Returns the bytes of the next piece of what is left, if the last ones are to be small.

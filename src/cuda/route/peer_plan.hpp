@@ -35,7 +35,7 @@ PeerPlan plan_pieces(const Transfer &transfer, Major major, bool pulled);
 // memory of the destination's.
 PeerPlan plan_packed_pieces(bool direct);
 
-// Makes the order in which the pieces of a transfer cross. Adjacent bytes are one run.
+// Makes the order in which the pieces of a transfer cross.
 PackedOrder make_peer_order(const Transfer &transfer, const PeerPlan &plan);
 
 // Returns the bytes of the next piece. Large pieces lose least at their beginnings. The last ones are small, since

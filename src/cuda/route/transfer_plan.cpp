@@ -224,12 +224,10 @@ struct Describe {
     void operator()(const StagedPlan &plan) const {
         text->add("staged, %s to %s, ", src(), dst());
         describe_ring({transfer, plan}, text);
-        if (transfer.ndim > 0) {
-            const bool to_device = is_to_device(transfer);
-            const char *host = to_device ? ", gathered" : ", scattered";
-            const char *kernel = to_device ? ", unpacked by a kernel" : ", packed by a kernel";
-            text->add("%s%s", plan.adjacent_on_host ? "" : host, plan.step == DeviceStep::Kernel ? kernel : "");
-        }
+        const bool to_device = is_to_device(transfer);
+        const char *host = to_device ? ", gathered" : ", scattered";
+        const char *kernel = to_device ? ", unpacked by a kernel" : ", packed by a kernel";
+        text->add("%s%s", plan.adjacent_on_host ? "" : host, plan.step == DeviceStep::Kernel ? kernel : "");
     }
 
     void operator()(const KernelCopyPlan &) const {

@@ -211,19 +211,12 @@ void describe_ring(const StagedCopy &copy, TextBuffer *text) {
               as_printed(shape.slot_bytes >> 10));
 }
 
-namespace {
-
-// Returns whether all bytes cross in the order of the endpoint.
-bool is_in_order(const Transfer &transfer, const StagedPlan &plan) {
-    return transfer.ndim == 0 || (plan.adjacent_on_host && make_staged_order(transfer, plan).nbytes == transfer.nbytes);
-}
-
-}  // namespace
-
 bool can_stage_io(const Transfer &transfer, StagedPlan *out_plan) {
     const int32_t device_id = device_of_transfer(transfer);
     *out_plan = transfer.ndim > 0 ? plan_staged(transfer, runs_kernels(device_id)) : StagedPlan{};
-    return is_in_order(transfer, *out_plan) && has_ring(transfer.nbytes, device_id);
+    const bool all_in_order =  // of the endpoint
+        out_plan->adjacent_on_host && make_staged_order(transfer, *out_plan).nbytes == transfer.nbytes;
+    return all_in_order && has_ring(transfer.nbytes, device_id);
 }
 
 Status transfer_io(const Transfer &transfer, const StagedPlan &plan, const IoPart &io, via_task *task,

@@ -71,9 +71,7 @@ struct StagedCopy {
     IoPart io = {};                     // takes the place of the host's memory
     DevicePart *device_part = nullptr;  // takes the place of the device's
 
-    bool needs_kernel() const {
-        return device_part != nullptr || (transfer.ndim > 0 && plan.step == DeviceStep::Kernel);
-    }
+    bool needs_kernel() const { return device_part != nullptr || plan.step == DeviceStep::Kernel; }
 };
 
 // Returns whether staging is faster than the driver for a copy of adjacent bytes. Makes no ring. Staging pays much

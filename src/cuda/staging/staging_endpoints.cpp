@@ -94,21 +94,14 @@ void store_for_device(void *dst, const void *src, int64_t nbytes) {
 StagingEndpoints::StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes, bool helped)
     : copy_(copy),
       helped_(helped),
-      host_(static_cast<char *>(to_device() ? const_cast<void *>(copy.transfer.src) : copy.transfer.dst)) {
-    cut_.nbytes = copy.transfer.nbytes;
-    cut_.slot_bytes = slot_bytes;
-    if (is_strided()) {
-        order_ = make_staged_order(copy.transfer, copy.plan);
-        cut_.nbytes = order_.nbytes;
-        cut_.least_chunk = copy.plan.step == DeviceStep::Kernel ? kLeastWithKernel : kLeastChunk;
-        host_ = to_device() ? const_cast<char *>(order_.src) : order_.dst;
-    }
-    cut_.address = reinterpret_cast<intptr_t>(host_);
-}
+      order_(make_staged_order(copy.transfer, copy.plan)),
+      host_(to_device() ? const_cast<char *>(order_.src) : order_.dst),
+      cut_{order_.nbytes, slot_bytes, false, reinterpret_cast<intptr_t>(host_),
+           copy.plan.step == DeviceStep::Kernel ? kLeastWithKernel : kLeastChunk} {}
 
 void StagingEndpoints::find_new_pages() {
     new_pages_ = !to_device() && is_adjacent_on_host() && looks_new(host_, cut_.nbytes);
-    cut_.by_huge_pages = new_pages_ && !is_strided();
+    cut_.by_huge_pages = new_pages_ && copy_.transfer.ndim == 0;
     if (new_pages_ && cut_.nbytes >= kHugePagesFrom) {
         advise_huge_pages(host_, cut_.nbytes);
     }
@@ -128,7 +121,7 @@ int64_t StagingEndpoints::chunk_length(int64_t offset) const {
     if (offset == 0 && copy_.io.phase > 0 && wanted > copy_.io.phase) {
         wanted -= copy_.io.phase;
     }
-    return is_strided() ? cut_slab(order_, offset, cut_.nbytes, wanted, cut_.slot_bytes).nbytes : wanted;
+    return cut_slab(order_, offset, cut_.nbytes, wanted, cut_.slot_bytes).nbytes;
 }
 
 int64_t StagingEndpoints::piece_length(int64_t chunk_offset, int64_t chunk_length, int64_t start) const {
@@ -146,8 +139,7 @@ void StagingEndpoints::prepare(int64_t offset, int64_t nbytes) const {
 }
 
 int64_t StagingEndpoints::whole_piece(int64_t offset) const {
-    return is_strided() ? cut_slab(order_, offset, cut_.nbytes, cut_.slot_bytes, cut_.slot_bytes).nbytes
-                        : std::min(cut_.slot_bytes, cut_.nbytes - offset);
+    return cut_slab(order_, offset, cut_.nbytes, cut_.slot_bytes, cut_.slot_bytes).nbytes;
 }
 
 Status StagingEndpoints::gather(char *buffer, int64_t offset, int64_t nbytes) const {
@@ -191,29 +183,17 @@ Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes)
     return VIA_OK;
 }
 
-// Returns where the copy engine reads or writes the device's bytes of a slot: in the array, in scratch memory, or
-// nowhere, as a kernel reaches the slot.
-void *StagingEndpoints::packed_memory(void *slot, void *scratch, int64_t offset) const {
-    if (copy_.device_part == nullptr && !is_strided()) {
-        return static_cast<char *>(to_device() ? copy_.transfer.dst : const_cast<void *>(copy_.transfer.src)) + offset;
-    }
-    return scratch != nullptr ? scratch : slot;
-}
-
 Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t nbytes,
                               const ResolvedStream &stream) const {
-    if (is_by_rows()) {
+    if (!copy_.needs_kernel()) {
         return enqueue_rows(make_unpacking(order_, slab_of(order_, offset, nbytes), slot), true, stream);
     }
-    void *packed = packed_memory(slot, scratch, offset);
+    void *packed = scratch != nullptr ? scratch : slot;
     if (packed != slot) {
         VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(packed), slot, static_cast<size_t>(nbytes), stream.handle));
     }
     if (copy_.device_part != nullptr) {
         return copy_.device_part->unpack(packed, offset, nbytes, stream);
-    }
-    if (!is_strided()) {
-        return VIA_OK;
     }
     const Move move = make_unpacking(order_, slab_of(order_, offset, nbytes), packed);
     return enqueue_move(move.transfer(copy_.transfer.dst_side, kPinned), stream);
@@ -221,13 +201,13 @@ Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t
 
 Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes,
                                const ResolvedStream &stream) const {
-    if (is_by_rows()) {
+    if (!copy_.needs_kernel()) {
         return enqueue_rows(make_packing(order_, slab_of(order_, offset, nbytes), slot), false, stream);
     }
-    void *packed = packed_memory(slot, scratch, offset);
+    void *packed = scratch != nullptr ? scratch : slot;
     if (copy_.device_part != nullptr) {
         VIA_TRY(copy_.device_part->pack(packed, offset, nbytes, stream));
-    } else if (is_strided()) {
+    } else {
         const Move move = make_packing(order_, slab_of(order_, offset, nbytes), packed);
         VIA_TRY(enqueue_move(move.transfer(kPinned, copy_.transfer.src_side), stream));
     }

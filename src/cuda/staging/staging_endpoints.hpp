@@ -24,7 +24,7 @@ public:
     void find_new_pages();
     bool is_io() const { return copy_.io.endpoint != nullptr; }
     // Returns whether the host's bytes can be read or written where they are.
-    bool is_adjacent_on_host() const { return !is_io() && (!is_strided() || copy_.plan.adjacent_on_host); }
+    bool is_adjacent_on_host() const { return !is_io() && copy_.plan.adjacent_on_host; }
 
     // Converts bytes that passed into bytes of the caller's: broadcast ones pass once.
     int64_t progress(int64_t done) const;
@@ -53,17 +53,14 @@ public:
     char *host(int64_t offset) const { return host_ + offset; }
 
 private:
-    bool is_strided() const { return copy_.transfer.ndim > 0; }
-    bool is_by_rows() const { return is_strided() && copy_.plan.step == DeviceStep::Engine; }
     VIA_NODISCARD Status gather_for_device(char *slot, int64_t offset, int64_t nbytes) const;
-    void *packed_memory(void *slot, void *scratch, int64_t offset) const;
 
     const StagedCopy copy_;
     const bool helped_;
-    char *host_;
-    Cut cut_{};
+    const PackedOrder order_;
+    char *const host_;
+    Cut cut_;
     bool new_pages_ = false;
-    PackedOrder order_;  // of a strided copy
 };
 
 // Copies into memory that a device reads next, past the caches where possible. The device sees all of it on return.
