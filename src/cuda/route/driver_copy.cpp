@@ -114,9 +114,6 @@ Status copy_to_pageable(const Transfer &transfer, const ResolvedStream &stream) 
 }  // namespace
 
 Status copy_by_driver(const Transfer &transfer, const ResolvedStream &stream) {
-    if (stream.capturing) [[unlikely]] {
-        return enqueue(transfer, stream);
-    }
     const bool by_buffer = is_pageable(transfer.dst_side) && is_device_address(transfer.src_side);
     return by_buffer && !is_straight(transfer) ? copy_to_pageable(transfer, stream) : copy_after_work(transfer, stream);
 }
