@@ -303,6 +303,25 @@ void workers_go_through_the_hosts_memory_in_its_order(void **) {
     }
 }
 
+// Of rows that begin anywhere in a slot more bytes cross the link, by a copy engine. A kernel costs some time too.
+void rows_of_the_device_that_fill_whole_lines_of_a_slot_need_no_kernel(void **) {
+    for (const bool to_device : {true, false}) {
+        const auto step_of = [&](int64_t run, int64_t rows) {
+            const Axis axes[] = {to_device ? Axis{rows, run + 12, run} : Axis{rows, run, run + 12}};
+            Transfer transfer = inner_columns(to_device).transfer();
+            transfer.nbytes = rows * run;
+            transfer.run = run;
+            transfer.ndim = 1;
+            transfer.axes = axes;
+            return via::cuda::plan_staged(transfer, true).step;
+        };
+        assert_true(step_of(192, 1 << 18) == DeviceStep::Engine);
+        assert_true(step_of(132, 1 << 18) == DeviceStep::Kernel);
+        assert_true(step_of(132, 1 << 10) == DeviceStep::Engine);
+        assert_true(step_of(4100, 1 << 10) == DeviceStep::Engine);
+    }
+}
+
 void without_kernels_workers_turn_elements_too(void **) {
     for (const bool to_device : {true, false}) {
         const StagedPlan plan = via::cuda::plan_staged(transposed(to_device).transfer(), false);
@@ -332,6 +351,7 @@ int main() {
         cmocka_unit_test(a_plan_is_reported_in_words),
         cmocka_unit_test(kernels_go_element_by_element_at_most_up_to_the_size_that_plans_know),
         cmocka_unit_test(workers_go_through_the_hosts_memory_in_its_order),
+        cmocka_unit_test(rows_of_the_device_that_fill_whole_lines_of_a_slot_need_no_kernel),
         cmocka_unit_test(without_kernels_workers_turn_elements_too),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

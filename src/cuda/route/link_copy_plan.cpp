@@ -5,7 +5,6 @@
 
 #include "core/base/rounding.hpp"
 #include "core/base/text_buffer.hpp"
-#include "core/layout/axes.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/row_copies.hpp"
 #include "cuda/memory/pinned_memory.hpp"
@@ -21,7 +20,6 @@ namespace {
 // Costs on PCIe 5 x16, measured on an H200: nanoseconds, and bytes a nanosecond. What all routes have in common is left
 // out: 5 us of an empty stream's first copy and of waiting for it. `LinkMeans::link` has the rate of copy engines on
 // this machine; other rates across the link are in proportion.
-constexpr double kLink = 54;
 constexpr double kDevice = 1000;
 constexpr double kCall = 2000;
 constexpr double kLaunch = 12000;   // until the last element has crossed the link
@@ -62,15 +60,6 @@ double as_double(int64_t value) { return static_cast<double>(value); }
 double time_of_rows(const Move &move, bool host_is_src) {
     const int64_t pitch = move.ndim > 0 ? (host_is_src ? move.axes[0].src_step : move.axes[0].dst_step) : 0;
     return as_double(move.nbytes / move.run) * (pitch > kFar ? kFarRow : kRow);
-}
-
-// Returns how many bytes cross the link: lines of the host's memory cross whole, and rows that begin anywhere touch one
-// more.
-double bytes_across(const Move &move, bool host_is_src) {
-    const uint64_t begins = reinterpret_cast<uint64_t>(host_is_src ? move.src : move.dst) |
-                            bits_of_steps(move.axes, move.ndim, host_is_src ? &Axis::src_step : &Axis::dst_step);
-    const int64_t alignment = alignment_in(begins | static_cast<uint64_t>(move.run) | kHostLine);
-    return as_double(move.nbytes / move.run) * as_double(move.run + kHostLine - alignment);
 }
 
 // Returns how many parts of sixteens a kernel writes of a row that begins and ends anywhere: half of those that there

@@ -2,17 +2,22 @@
 
 #include <algorithm>
 
+#include "core/layout/axes.hpp"
 #include "core/system/pages.hpp"
 #include "cuda/layout/row_copies.hpp"
 
 namespace via::cuda {
 namespace {
 
-// A copy engine copies rows of this size as fast as adjacent bytes.
+// A copy engine copies rows of this size as fast as adjacent bytes, if they fill whole lines of the slot.
 constexpr int64_t kEngineRow = 128;
 
 // Several calls for a chunk cost more than a kernel.
 constexpr int64_t kBytesOfCall = int64_t{1} << 20;
+
+// What a kernel adds to a staged copy, in nanoseconds: it begins with larger chunks.
+constexpr double kKernelToDevice = 10000;
+constexpr double kKernelToHost = 45000;
 
 // Costs of one worker on the host of an H200: bytes a nanosecond, gaps of less than a line included, and nanoseconds of
 // each row, which are fewer where registers shuffle elements, and more where rows are far from one another.
@@ -22,8 +27,15 @@ constexpr double kElement = 0.3;
 constexpr double kFarRow = 6;
 constexpr int64_t kMostOfElement = 16;
 
-bool suits_engine(const Move &move) {
-    return move.ndim == 0 || (move.run >= kEngineRow && count_row_calls(move) <= 1 + move.nbytes / kBytesOfCall);
+// Returns whether a copy engine is as fast as a kernel. Of rows that begin and end anywhere in the slot more bytes
+// cross the link.
+bool suits_engine(const Move &move, bool to_device) {
+    if (move.ndim == 0) {
+        return true;
+    }
+    const double wasted = (bytes_across(move, to_device) - static_cast<double>(move.nbytes)) / kLink;
+    return move.run >= kEngineRow && count_row_calls(move) <= 1 + move.nbytes / kBytesOfCall &&
+           wasted <= (to_device ? kKernelToDevice : kKernelToHost);
 }
 
 // Returns what the host does of a transfer, as one move. Follows its memory for as long as the next bytes are less than
@@ -53,6 +65,13 @@ HostWork host_work(const Transfer &transfer, const Move &move) {
 }
 
 }  // namespace
+
+double bytes_across(const Move &move, bool host_is_src) {
+    const uint64_t begins = reinterpret_cast<uint64_t>(host_is_src ? move.src : move.dst) |
+                            bits_of_steps(move.axes, move.ndim, host_is_src ? &Axis::src_step : &Axis::dst_step);
+    const int64_t alignment = alignment_in(begins | static_cast<uint64_t>(move.run) | kHostLine);
+    return static_cast<double>(move.nbytes / move.run) * static_cast<double>(move.run + kHostLine - alignment);
+}
 
 // Broadcast elements pass once where workers or kernels write the destination. Copy engines cannot repeat them.
 PackedOrder make_staged_order(const Transfer &transfer, const StagedPlan &plan) {
@@ -97,7 +116,7 @@ StagedPlan plan_staged(const Transfer &transfer, bool kernels) {
     StagedPlan plan{
         is_source_major ? Major::Src : Major::Dst, kernels ? DeviceStep::Kernel : DeviceStep::Engine, false, {}};
     const PackedOrder order = make_staged_order(transfer, plan);
-    if (order.broadcast_axes == 0 && suits_engine(make_device_move(order, to_device, transfer.dst))) {
+    if (order.broadcast_axes == 0 && suits_engine(make_device_move(order, to_device, nullptr), to_device)) {
         plan.step = DeviceStep::Engine;
     }
     const Move move = make_host_move(order, to_device, transfer.dst);

@@ -10,6 +10,13 @@ namespace via::cuda {
 
 constexpr int64_t kHostLine = 64;  // bytes of a line of the host's caches
 
+// Bytes a nanosecond that a copy engine moves of adjacent pinned memory, on PCIe 5 x16.
+constexpr double kLink = 54;
+
+// Returns how many bytes cross the link by copy engine: lines of the host's memory cross whole, and rows that begin
+// anywhere touch one more.
+double bytes_across(const Move &move, bool host_is_src);
+
 // `kernels`: whether the device runs the library's kernels.
 StagedPlan plan_staged(const Transfer &transfer, bool kernels);
 
