@@ -407,7 +407,7 @@ def cpp_signature(head: str) -> str:
 
 def called_by(body: str) -> str:
     """What a declaration without a comment is for: the function of the C API that it calls."""
-    called = re.search(r"\b(via_\w+)\(", body)
+    called = re.search(r"\b(via_\w+)[(,)]", body)  # called, or given to what calls it
     return f"Calls {called[1]}." if called else ""
 
 
