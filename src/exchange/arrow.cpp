@@ -271,6 +271,12 @@ Status check_struct(const ArrowSchema &schema, const ArrowArray &column) {
     return VIA_OK;
 }
 
+// Checks a column that all rows are of.
+Status check_whole(const ArrowSchema &schema, const ArrowArray &column, bool host_reads) {
+    VIA_TRY(check_struct(schema, column));
+    return check_no_nulls(column, column.offset, column.length, host_reads);
+}
+
 // A level of nested fixed-size lists, from the column down to its values.
 struct Walk {
     const ArrowSchema *schema;
@@ -408,8 +414,7 @@ Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, vi
     // The host could read pinned and managed memory too, but only after the event.
     const bool host_reads = out_spec->device_type == VIA_DEVICE_CPU;
     VIA_TRY(host_reads ? check_no_stream(stream) : VIA_OK);
-    VIA_TRY(check_struct(schema, column.array));
-    VIA_TRY(check_no_nulls(column.array, column.array.offset, column.array.length, host_reads));
+    VIA_TRY(check_whole(schema, column.array, host_reads));
     Walk walk{&schema, &column.array, column.array.offset, column.array.length, host_reads};
     shape->ndim = 1;
     shape->extents[0] = column.array.length;

@@ -49,7 +49,9 @@ def copy_by_driver(to_device: bool, mebibytes: int, transposed: bool) -> Callabl
         raise MemoryError
 
     def copy() -> None:
-        failed = driver.cuMemcpyHtoD_v2(device, host, count) if to_device else driver.cuMemcpyDtoH_v2(host, device, count)
+        failed = (
+            driver.cuMemcpyHtoD_v2(device, host, count) if to_device else driver.cuMemcpyDtoH_v2(host, device, count)
+        )
         if failed or driver.cuCtxSynchronize():
             raise RuntimeError("the driver's copy failed")
 

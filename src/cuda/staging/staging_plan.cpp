@@ -70,7 +70,8 @@ double bytes_across(const Move &move, bool host_is_src) {
     const uint64_t begins = reinterpret_cast<uint64_t>(host_is_src ? move.src : move.dst) |
                             bits_of_steps(move.axes, move.ndim, host_is_src ? &Axis::src_step : &Axis::dst_step);
     const int64_t alignment = alignment_in(begins | static_cast<uint64_t>(move.run) | kHostLine);
-    return static_cast<double>(move.nbytes / move.run) * static_cast<double>(move.run + kHostLine - alignment);
+    const int64_t rows = move.nbytes / move.run;
+    return static_cast<double>(rows) * static_cast<double>(move.run + kHostLine - alignment);
 }
 
 // Broadcast elements pass once where workers or kernels write the destination. Copy engines cannot repeat them.
