@@ -70,7 +70,7 @@ function(viaduct_add_cpp_test name)
 endfunction()
 
 function(viaduct_add_unit_test name)
-  viaduct_add_test(unit ${name} ${ARGN} LIBRARIES viaduct_objects)
+  viaduct_add_test(unit ${name} ${ARGN} LIBRARIES viaduct_internals)
 endfunction()
 
 # What all of those share, compiled once.

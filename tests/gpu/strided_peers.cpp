@@ -35,7 +35,7 @@ Route by_pieces(Major major, bool pulled, int64_t piece_bytes) {
 
 // Of memory that nobody touches: for planners. Keeps to the layout's axes.
 Transfer planned(const StridedSample &layout) {
-    static char memory[1];
+    alignas(256) static char memory[1];  // as the driver aligns it
     return {memory,  memory,  layout.nbytes, kDevice,       kOtherDevice,
             nullptr, nullptr, layout.run,    layout.ndim(), layout.axes.data()};
 }
