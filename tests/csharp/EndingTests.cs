@@ -69,5 +69,15 @@ namespace Viaduct.Tests
         {
             Assert.That(Run("failure", "return"), Is.EqualTo("refuses to end\nwent on\n"));
         }
+
+        [Test]
+        public void Each_AppDomain_gets_its_own_callbacks_and_may_be_unloaded([Values("exit", "return")] string how)
+        {
+            if (!Support.IsMono)
+            {
+                Assert.Ignore(".NET has one AppDomain");
+            }
+            Assert.That(Run("domains", how), Is.EqualTo("released\nreleased\nreleased\n0\n"));
+        }
     }
 }

@@ -18,10 +18,10 @@ namespace Viaduct
         private static readonly FreeFunction KeptFree = Free;
 
         internal static readonly IntPtr AllocateAddress =
-            Native.allocate_callback(Marshal.GetFunctionPointerForDelegate(KeptAllocate));
+            Native.allocate_callback(Callbacks.Domain, Marshal.GetFunctionPointerForDelegate(KeptAllocate));
 
         internal static readonly IntPtr FreeAddress =
-            Native.free_callback(Marshal.GetFunctionPointerForDelegate(KeptFree));
+            Native.free_callback(Callbacks.Domain, Marshal.GetFunctionPointerForDelegate(KeptFree));
 
         // Called on the thread that asks for memory: what is thrown goes with its failure.
         private static int Allocate(long nbytes, long alignment, IntPtr stream, IntPtr context, out IntPtr address)

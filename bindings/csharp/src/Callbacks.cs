@@ -1,4 +1,5 @@
 using System;
+using System.Runtime.ConstrainedExecution;
 using System.Runtime.InteropServices;
 
 namespace Viaduct
@@ -12,13 +13,19 @@ namespace Viaduct
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         private delegate void ReleaseFunction(IntPtr context);
 
+        /// <summary>The number of this AppDomain, which every context carries above the bits of its GCHandle.</summary>
+        internal static readonly int Domain = Native.open_domain();
+
+        private const int DomainShift = 48;
+        internal static readonly object Last = new LastOfDomain();
+
         // Kept for ever: native code holds their addresses.
         private static readonly ReleaseFunction ReleaseBorrowedFunction = ReleaseBorrowed;
         private static readonly ReleaseFunction ForgetFunction = Forget;
 
         /// <summary>Ends the <see cref="BorrowedMemory"/> that the context names, and what it pins.</summary>
         internal static readonly IntPtr ReleaseBorrowedAddress =
-            Native.release_borrowed_callback(Marshal.GetFunctionPointerForDelegate(ReleaseBorrowedFunction));
+            Native.release_borrowed_callback(Domain, Marshal.GetFunctionPointerForDelegate(ReleaseBorrowedFunction));
 
         /// <summary>Returns the release function that goes with a context; zero with none.</summary>
         internal static IntPtr ReleaseOf(IntPtr context)
@@ -28,12 +35,12 @@ namespace Viaduct
 
         /// <summary>Releases the object that the context names.</summary>
         internal static readonly IntPtr ForgetAddress =
-            Native.forget_callback(Marshal.GetFunctionPointerForDelegate(ForgetFunction));
+            Native.forget_callback(Domain, Marshal.GetFunctionPointerForDelegate(ForgetFunction));
 
         /// <summary>A context that keeps an object alive until it is taken back.</summary>
         internal static IntPtr Give(object target)
         {
-            return target == null ? IntPtr.Zero : GCHandle.ToIntPtr(GCHandle.Alloc(target));
+            return target == null ? IntPtr.Zero : ContextOf(GCHandle.Alloc(target));
         }
 
         /// <summary>The same for a C# array, which stays where it is until then.</summary>
@@ -41,7 +48,7 @@ namespace Viaduct
         {
             try
             {
-                return GCHandle.ToIntPtr(GCHandle.Alloc(values, GCHandleType.Pinned));
+                return ContextOf(GCHandle.Alloc(values, GCHandleType.Pinned));
             }
             catch (ArgumentException refused)
             {
@@ -50,14 +57,25 @@ namespace Viaduct
             }
         }
 
+        /// <summary>Returns the object of a context; null if it is one of another AppDomain.</summary>
         internal static object Look(IntPtr context)
         {
-            return GCHandle.FromIntPtr(context).Target;
+            return (ushort)(context.ToInt64() >> DomainShift) == Domain ? HandleOf(context).Target : null;
+        }
+
+        internal static GCHandle HandleOf(IntPtr context)
+        {
+            return GCHandle.FromIntPtr(new IntPtr(context.ToInt64() & ((1L << DomainShift) - 1)));
+        }
+
+        private static IntPtr ContextOf(GCHandle handle)
+        {
+            return new IntPtr(GCHandle.ToIntPtr(handle).ToInt64() | ((long)Domain << DomainShift));
         }
 
         internal static object Take(IntPtr context)
         {
-            GCHandle handle = GCHandle.FromIntPtr(context);
+            GCHandle handle = HandleOf(context);
             object target = handle.Target;
             handle.Free();
             return target;
@@ -93,6 +111,15 @@ namespace Viaduct
             catch (Exception failure)
             {
                 ViaLibrary.Report(failure);
+            }
+        }
+
+        // Finalized after everything else of an AppDomain that is unloaded.
+        private sealed class LastOfDomain : CriticalFinalizerObject
+        {
+            ~LastOfDomain()
+            {
+                Native.close_domain(Domain);
             }
         }
     }

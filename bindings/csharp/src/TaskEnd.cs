@@ -15,7 +15,7 @@ namespace Viaduct
         // Kept for ever: native code holds its address.
         private static readonly CompleteFunction KeptComplete = Complete;
         private static readonly IntPtr CompleteAddress =
-            Native.complete_callback(Marshal.GetFunctionPointerForDelegate(KeptComplete));
+            Native.complete_callback(Callbacks.Domain, Marshal.GetFunctionPointerForDelegate(KeptComplete));
 
         private CopyTask share;
         private TaskCompletionSource<bool> completion;

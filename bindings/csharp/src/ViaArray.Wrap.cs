@@ -78,7 +78,7 @@ namespace Viaduct
             ReadOnlySpan<long> given = shape.IsEmpty ? new ReadOnlySpan<long>(extents, values.Rank) : shape;
             CheckFits(given, values.LongLength);
             IntPtr context = Callbacks.Pin(values);
-            IntPtr address = GCHandle.FromIntPtr(context).AddrOfPinnedObject();
+            IntPtr address = Callbacks.HandleOf(context).AddrOfPinnedObject();
             return WrapHeld(address, DTypeOf(values, context), given, null, Device.Cpu, WrapFlags.None, context);
         }
 

@@ -143,6 +143,37 @@ namespace Viaduct.Tests
             }
         }
 
+        /// <summary>Uses the library in an AppDomain of its own.</summary>
+        private sealed class Guest : MarshalByRefObject
+        {
+            public IntPtr Export()
+            {
+                using (ViaArray array = Reported())
+                using (ViaArray target = ViaArray.Empty(DType.Float32, 12))
+                {
+                    array.CopyToAsync(target).Wait();
+                    return array.ToDlpack();
+                }
+            }
+        }
+
+        // What the first domain has begun ends in it, what outlives the other is let go, and the memory of both.
+        private static void UnloadADomain()
+        {
+#pragma warning disable SYSLIB0024 // of Mono only
+            ViaArray before = Reported();
+            AppDomain domain = AppDomain.CreateDomain("guest");
+            var guest = (Guest)domain.CreateInstanceAndUnwrap(typeof(Guest).Assembly.FullName, typeof(Guest).FullName);
+            ViaArray.DeleteDlpack(guest.Export());
+            IntPtr left = guest.Export();
+            before.Dispose();
+            AppDomain.Unload(domain);
+#pragma warning restore SYSLIB0024
+            ViaArray.DeleteDlpack(left);
+            ViaArray.DeleteDlpack(new Guest().Export());
+            Console.WriteLine(ViaLibrary.Stats().LiveStorages);
+        }
+
         private static void Start(string what)
         {
             switch (what)
@@ -155,6 +186,7 @@ namespace Viaduct.Tests
                 case "layers": ReportLayers(); break;
                 case "handler": UseInAHandler(); break;
                 case "failure": FailInARelease(); break;
+                case "domains": UnloadADomain(); break;
                 default: throw new ArgumentException(what);
             }
         }
