@@ -180,6 +180,15 @@ private:
     const int directory_;
 };
 
+// Returns where data or a hole begins from `start` on, at most `end`. A file system without holes has data alone.
+int64_t find_from(OpenFile *file, int what, int64_t start, int64_t end) {
+    const off_t found = lseek(file->descriptor(), start, what);
+    if (found < 0) {
+        return what == SEEK_HOLE || errno == ENXIO ? end : start;
+    }
+    return std::min<int64_t>(found, end);
+}
+
 // Copies inside the kernel, which may share blocks. Stores in *start where it stopped.
 void copy_in_kernel(OpenFile *from, OpenFile *to, int64_t *start, int64_t end) {
     while (*start < end) {
@@ -350,7 +359,18 @@ Status AtomicReplace::copy_rest(OpenFile *from, const FileRange &range) {
     return copy_bytes(from, end, size);
 }
 
+// Leaves holes alone: the new file is of zeros, and the disk may have no room for those of a large hole.
 Status AtomicReplace::copy_bytes(OpenFile *from, int64_t start, int64_t end) {
+    while (start < end) {
+        start = find_from(from, SEEK_DATA, start, end);
+        const int64_t hole = find_from(from, SEEK_HOLE, start, end);
+        VIA_TRY(copy_data(from, start, hole));
+        start = hole;
+    }
+    return VIA_OK;
+}
+
+Status AtomicReplace::copy_data(OpenFile *from, int64_t start, int64_t end) {
     copy_in_kernel(from, open_, &start, end);
     if (start >= end) {
         return VIA_OK;

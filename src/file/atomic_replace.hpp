@@ -53,6 +53,7 @@ private:
     VIA_NODISCARD Status rename_to_target();
     VIA_NODISCARD Status copy_rest(OpenFile *from, const FileRange &range);
     VIA_NODISCARD Status copy_bytes(OpenFile *from, int64_t start, int64_t end);
+    VIA_NODISCARD Status copy_data(OpenFile *from, int64_t start, int64_t end);
 
     via_file *const file_;
     OpenFile *open_ = nullptr;

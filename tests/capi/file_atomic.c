@@ -249,6 +249,45 @@ static void a_file_made_to_replace_another_has_its_permissions(void **state) {
     end_pair(&it);
 }
 
+static int64_t blocks_of(const char *name) {
+    struct stat found;
+    assert_int_equal(stat(path_of(name), &found), 0);
+    return found.st_blocks;
+}
+
+/* A file of a size that the disk has no room for: most of it is a hole, and stays one. */
+static void an_atomic_write_leaves_holes_as_they_are(void **state) {
+    (void)state;
+    enum { SOME = 4096 };
+    const int64_t length = INT64_C(1) << 32, middle = length / 2;
+    const int64_t places[] = {0, middle, length - SOME};
+    static uint8_t bytes[SOME], found[SOME];
+    via_array *array = wrap_plain(bytes, VIA_UINT8, 1, SHAPE(SOME), NULL);
+    via_array *read = wrap_plain(found, VIA_UINT8, 1, SHAPE(SOME), NULL);
+    via_file *file = create_with("sparse", VIA_UINT8, 1, SHAPE(length), OPTIONS_OF(.file_format = VIA_FORMAT_RAW));
+    memset(bytes, 1, SOME);
+    ok(via_file_write(file, places[0], array, NULL));
+    memset(bytes, 2, SOME);
+    ok(via_file_write(file, places[1], array, NULL));
+    via_file_release(file);
+    file =
+        open_with("sparse", OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .atomic_write = 1, .file_format = VIA_FORMAT_RAW));
+    memset(bytes, 3, SOME);
+    ok(via_file_write(file, places[2], array, NULL));
+    for (int32_t i = 0; i < 3; ++i) {
+        ok(via_file_read(file, places[i], read, NULL));
+        memset(bytes, i + 1, SOME);
+        assert_memory_equal(found, bytes, SOME);
+    }
+    memset(bytes, 0, SOME);
+    ok(via_file_read(file, middle + SOME, read, NULL));
+    assert_memory_equal(found, bytes, SOME);
+    assert_true(blocks_of("sparse") < 4096);
+    via_file_release(file);
+    via_array_release(array);
+    via_array_release(read);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_replacement_that_is_not_durable_has_no_blocks_set_aside),
@@ -261,6 +300,7 @@ int main(void) {
         TEST(a_durable_write_that_fails_leaves_the_file_whole_under_its_name),
         TEST(an_atomic_write_follows_links_and_keeps_permissions),
         TEST(a_file_made_to_replace_another_has_its_permissions),
+        TEST(an_atomic_write_leaves_holes_as_they_are),
     };
     return run_file_tests(tests);
 }
