@@ -7,9 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.CharBuffer;
 import java.nio.FloatBuffer;
 import java.nio.ReadOnlyBufferException;
+import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Direct buffers in and out: by offset and count, with the right order and limits, and never by a copy. */
 class BufferTest {
@@ -56,9 +59,21 @@ class BufferTest {
 
     @Test
     void aBufferThatIsNoneIsRefusedByName() {
-        NullPointerException none =
-                assertThrows(NullPointerException.class, () -> ViaArray.wrap((ByteBuffer) null, DType.FLOAT32, 6));
-        assertEquals("buffer", none.getMessage());
+        for (Executable call : List.<Executable>of(
+                () -> ViaArray.wrap((ByteBuffer) null, DType.FLOAT32, 6),
+                () -> ViaArray.wrap((ByteBuffer) null),
+                () -> ViaArray.wrap(null, 0, 6, DType.FLOAT32),
+                () -> Viaduct.fill(Samples.grid(), null, null))) {
+            assertEquals("buffer", assertThrows(NullPointerException.class, call).getMessage());
+        }
+    }
+
+    /** The text of a CharBuffer is what it holds. */
+    @Test
+    void aBufferOnTheHeapIsRefusedWithoutItsContent() {
+        InvalidArgumentException refused = assertThrows(
+                InvalidArgumentException.class, () -> ViaArray.wrap(CharBuffer.wrap("a long secret")));
+        assertEquals("buffer is on the heap; expected a direct buffer", refused.getMessage());
     }
 
     @Test

@@ -9,6 +9,7 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
+import java.util.Objects;
 
 /** Direct buffers: what of them is memory, and memory as one of them. */
 final class Buffers {
@@ -16,10 +17,10 @@ final class Buffers {
 
     /** Where a direct buffer's memory begins, whatever its position. */
     static long address(Buffer buffer) {
+        Objects.requireNonNull(buffer, "buffer");
         if (!buffer.isDirect()) {
             throw refused(
-                    ViaConstants.VIA_ERROR_INVALID_ARGUMENT,
-                    "buffer is " + buffer + " on the heap; expected a direct buffer");
+                    ViaConstants.VIA_ERROR_INVALID_ARGUMENT, "buffer is on the heap; expected a direct buffer");
         }
         SegmentAccess.requireOpen(buffer);
         return Bridge.address(buffer);

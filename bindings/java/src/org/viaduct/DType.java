@@ -4,12 +4,12 @@ import static org.viaduct.ViaConstants.*;
 
 import java.nio.Buffer;
 import java.nio.ByteBuffer;
-import java.nio.CharBuffer;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
+import java.util.Objects;
 
 /**
  * The type of an element, by its number: DLPack's code, bits and lanes; negative for a record (a C struct) of that many
@@ -76,11 +76,9 @@ public record DType(int code) {
             return INT64;
         } else if (buffer instanceof ShortBuffer) {
             return INT16;
-        } else if (buffer instanceof CharBuffer) {
-            return UINT16;
         }
-        throw ViaductException.refused(
-                VIA_ERROR_DTYPE, "buffer is " + buffer + "; expected a buffer of java.nio, or a dtype next to it");
+        Objects.requireNonNull(buffer, "buffer");
+        return UINT16; // of a CharBuffer
     }
 
     @Override

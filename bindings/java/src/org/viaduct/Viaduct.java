@@ -144,8 +144,8 @@ public final class Viaduct {
 
     /** Sets every element to the first bytes that a direct buffer holds from its position on, one element at least. */
     public static void fill(ViaArray dst, ByteBuffer element, ViaStream stream) {
-        requireElement(dst.dtype(), element);
         long address = Buffers.address(element) + element.position();
+        requireElement(dst.dtype(), element);
         Calls.run(dst, stream, (array, order) -> Native.via_fill(array, address, order));
         Reference.reachabilityFence(element);
     }
