@@ -1,5 +1,7 @@
 package org.viaduct;
 
+import java.lang.ref.Reference;
+import java.lang.ref.WeakReference;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -101,6 +103,20 @@ final class Ending {
         System.out.println("went on");
     }
 
+    private static void beginInARequest() throws InterruptedException {
+        InheritableThreadLocal<Object> context = new InheritableThreadLocal<>();
+        context.set(new Object());
+        WeakReference<Object> given = new WeakReference<>(context.get());
+        ViaArray.empty(DType.INT8, 1).close();
+        context.remove();
+        for (int turn = 0; turn < 100 && given.get() != null; ++turn) {
+            System.gc();
+            Thread.sleep(10);
+        }
+        System.out.println(given.get() == null ? "forgotten" : "kept");
+        Reference.reachabilityFence(context);
+    }
+
     private static void start(String what) throws InterruptedException {
         switch (what) {
             case "held" -> holdEverything();
@@ -109,6 +125,7 @@ final class Ending {
             case "left" -> leaveToC();
             case "hook" -> useInAHook();
             case "failure" -> failInARelease();
+            case "request" -> beginInARequest();
             default -> throw new IllegalArgumentException(what);
         }
         Thread.sleep(what.equals("threads") ? 50 : 0);

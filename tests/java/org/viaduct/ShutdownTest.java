@@ -63,4 +63,11 @@ class ShutdownTest {
         assertTrue(output.contains("java.lang.IllegalStateException: refuses to end"), output);
         assertTrue(output.endsWith("went on\n"), output);
     }
+
+    /** Threads of the library inherit nothing of the thread that happens to use it first. */
+    @ParameterizedTest
+    @ValueSource(strings = {"return"})
+    void whatTheFirstThreadPassesOnIsNotKept(String how) throws IOException, InterruptedException {
+        assertEquals("forgotten\n", run("request", how));
+    }
 }

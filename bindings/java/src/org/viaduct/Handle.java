@@ -25,7 +25,7 @@ final class Handle extends PhantomReference<Object> {
         } catch (ReflectiveOperationException error) {
             throw new ExceptionInInitializerError(error);
         }
-        Thread thread = new Thread(Handle::releaseUnreachable, "viaduct-cleaner");
+        Thread thread = new Thread(null, Handle::releaseUnreachable, "viaduct-cleaner", 0, false);
         thread.setDaemon(true);
         thread.setContextClassLoader(null);
         thread.start();
