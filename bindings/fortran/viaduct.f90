@@ -18,8 +18,9 @@
 ! then. An expression, a constant and a section by a list of indices have no memory that stays: wrap does not compile
 ! for them. wrap_read_only compiles, since it takes what may not be written: give it a variable.
 !
-! Components. gfortran passes a copy of one component of an array, such as particles%mass or z%im, and of a pointer that
-! was associated with one. The copy is gone when wrap returns. Wrap the whole array, and take via_array_field of it.
+! Components. gfortran passes a copy of one component of an array, such as particles%mass or z%im, of a part of each
+! text, such as names(:)(2:4), and of a pointer that was associated with one. The copy is gone when wrap returns. Wrap
+! the whole array, and take via_array_field of it.
 ! Wrap an array of class(*) within select type.
 module viaduct
   use, intrinsic :: iso_c_binding
@@ -220,7 +221,7 @@ contains
 
   ! The Fortran array in place, whatever its type, rank and strides. `dtype` names another type of the same size, for a
   ! logical of C's kind say, or a smaller one, for the start of each element. `release` and `context` are those of
-  ! via_wrap. intent(inout) keeps expressions out.
+  ! via_wrap. intent(inout) keeps expressions out. An array that is not allocated or associated is refused.
   subroutine wrap(self, array, ierr, dtype, flags, release, context)
     class(viaduct_array), intent(inout) :: self
     type(*), intent(inout), target :: array(..)

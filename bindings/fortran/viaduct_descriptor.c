@@ -69,6 +69,10 @@ via_status viaduct_fortran_wrap(const CFI_cdesc_t *array, int32_t dtype, int32_t
     int64_t strides[CFI_MAX_RANK];
     *out_array = NULL;
     viaduct_fortran_forget_refusal();
+    if (array->base_addr == NULL) { /* the rest of the descriptor is undefined then */
+        return viaduct_fortran_refuse(VIA_ERROR_INVALID_ARGUMENT,
+                                      "wrap: array has no memory; expected one that is allocated or associated");
+    }
     if (dtype == 0 && array->type == CFI_type_cptr) { /* gfortran has nothing else to say of class(*) */
         return viaduct_fortran_refuse(VIA_ERROR_DTYPE,
                                       "wrap: array is of class(*) or type(c_ptr); expected elements of a known type: "

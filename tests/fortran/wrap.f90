@@ -25,6 +25,7 @@ program wrap_tests
   call sections_keep_their_strides()
   call allocatables_and_pointers_are_arrays_too()
   call no_elements_are_an_array_too()
+  call what_has_no_memory_is_refused()
   call what_has_no_last_extent_is_refused()
   call components_are_fields_of_the_array()
   call what_a_polymorphic_array_holds_is_known_or_refused()
@@ -147,6 +148,24 @@ contains
     call exported%wrap(field)
     call expect("bounds the wrong way round: the shape", exported%shape(), [0, 0])
     call exported%release()
+  end subroutine
+
+  ! Its extents are what was there before: those of an array that is gone, or of none.
+  subroutine what_has_no_memory_is_refused()
+    real(c_double), allocatable, target, save :: field(:)
+    real(c_double), pointer :: part(:)
+    type(viaduct_array) :: exported
+    integer(c_int) :: ierr
+    call exported%wrap(field, ierr)
+    call refused(ierr, VIA_ERROR_INVALID_ARGUMENT, "expected one that is allocated")
+    allocate (field(3))
+    part => field
+    deallocate (field)
+    call exported%wrap(field, ierr)
+    call refused(ierr, VIA_ERROR_INVALID_ARGUMENT, "expected one that is allocated")
+    nullify (part)
+    call exported%wrap_read_only(part, ierr)
+    call refused(ierr, VIA_ERROR_INVALID_ARGUMENT, "expected one that is allocated or associated")
   end subroutine
 
   ! As far as there is a way to know: gfortran says the same of bounds such as 5:3.
