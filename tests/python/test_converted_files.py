@@ -114,6 +114,8 @@ def test_scales_and_offsets_go_along_an_axis_of_the_file(tmp_path, order):
         assert np.array_equal(np.asarray(backwards.read()), values[::2, 3, ::-1].astype("f4") * scale + offset)
         with pytest.raises(via.ShapeError, match="scale_count is 3; expected 1, or 40 along axis 1"):
             file.astype("f4", scale=scale, scale_axis=1)
+        with pytest.raises(via.DTypeError, match="File.astype: scale_axis is of type float; expected an integer"):
+            file.astype("f4", scale=scale, scale_axis=1.0)
         with pytest.raises(via.OutOfRangeError, match="scale_axis is 3"):
             file.astype("f4", scale=scale, scale_axis=3)
         with pytest.raises(TypeError, match="scale is 'a'; expected a number"):

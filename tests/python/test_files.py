@@ -311,6 +311,13 @@ def test_what_cannot_be_cut_into_rows_is_refused(numbers: Path, tmp_path: Path) 
     for block, depth in ((0, 4), (1, 2)):
         with pytest.raises(via.InvalidArgumentError):
             next(via.stream_blocks(numbers, block, depth=depth))
+    for arguments, text in (
+        ({"block": None}, "block is of type NoneType"),
+        ({"block": True}, "block is of type bool"),
+        ({"block": 1, "depth": 4.0}, "depth is of type float"),
+    ):
+        with pytest.raises(via.DTypeError, match=f"stream_blocks: {text}; expected an integer"):
+            next(via.stream_blocks(numbers, **arguments))
     (tmp_path / "link.npy").symlink_to(numbers)
     for source in (numbers, via.open(numbers)):
         with pytest.raises(via.InvalidArgumentError, match="output is the file that is read"):
@@ -481,13 +488,21 @@ def test_a_part_is_read_into_an_array_of_its_shape_and_no_other(numbers: Path, t
                 file.read(offset=240001)
 
 
+@pytest.mark.parametrize("value", [["r"], {"r"}, "x", 1, ...])
+@pytest.mark.parametrize("argument", ["mode", "order", "format", "page_cache"])
+def test_what_is_none_of_the_words_is_refused_by_name(numbers: Path, argument: str, value: Any) -> None:
+    with pytest.raises(via.InvalidArgumentError, match=f"open: {argument} is .*; expected one of "):
+        via.open(numbers, **{argument: value})
+
+
 def test_what_no_window_is_is_refused(numbers: Path) -> None:
     file = via.open(numbers)
     for index in ((0, 0, 0), (..., ...), 1000, (0, -61)):
         with pytest.raises(IndexError):
             file[index]
-    with pytest.raises(TypeError):
-        file["rows"]
+    for key in ("rows", True, (0, False), None):  # True was row 1
+        with pytest.raises(via.DTypeError, match="expected integers, slices and ..."):
+            file[key]
     window = file[:, 10:20]
     with pytest.raises(via.InvalidArgumentError, match="transferred as a whole"):
         window.read(np.zeros((1000, 10), np.float32), offset=4)

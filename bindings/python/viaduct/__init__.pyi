@@ -110,6 +110,8 @@ _T = TypeVar("_T")
 _Path: TypeAlias = str | bytes | PathLike[str] | PathLike[bytes]
 _Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 _Key: TypeAlias = SupportsIndex | slice | EllipsisType | None | tuple[SupportsIndex | slice | EllipsisType | None, ...]
+# A window has the axes of its file.
+_FileKey: TypeAlias = SupportsIndex | slice | EllipsisType | tuple[SupportsIndex | slice | EllipsisType, ...]
 _Number: TypeAlias = bool | int | float | complex
 # NumPy's arrays and scalars are numbers, too.
 _AnyNumber: TypeAlias = SupportsFloat | SupportsComplex
@@ -695,7 +697,7 @@ class File:
     def close(self) -> None:
         """Closes the file; mapped arrays and transfers in progress keep what they need."""
 
-    def __getitem__(self, key: _Key, /) -> File: ...
+    def __getitem__(self, key: _FileKey, /) -> File: ...
     def __enter__(self) -> File:
         """Returns the file itself."""
 

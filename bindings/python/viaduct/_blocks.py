@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-from . import _file
+from . import _conversion, _file
 from ._extension import raw
 
 
@@ -200,6 +200,9 @@ def stream_blocks(
     all the memory used. Leaving the loop early waits for the results written so far. Queue device work on `stream`, the
     legacy stream by default. Calls `progress` with the bytes so far and in all; True shows a bar if tqdm is installed.
     """
+    block, depth = (
+        _conversion.integer("stream_blocks", name, value) for name, value in (("block", block), ("depth", depth))
+    )
     if block < 1 or depth < 3:
         raise raw.InvalidArgumentError(
             f"stream_blocks: block is {block} and depth is {depth}; expected at least 1 and at least 3"

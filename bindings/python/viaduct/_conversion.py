@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import operator
 from array import array
+from collections.abc import Hashable
+from contextlib import suppress
 from typing import Any
 
 from ._extension import raw
@@ -19,10 +21,18 @@ _BYTE_ORDERS = {"=": raw.VIA_BYTE_ORDER_NATIVE, "<": raw.VIA_BYTE_ORDER_LITTLE, 
 
 
 def choose(function: str, argument: str, table: dict[Any, Any], value: object) -> Any:
-    if value not in table:
+    if not isinstance(value, Hashable) or value not in table:
         names = ", ".join(repr(name) for name in table)
         raise raw.InvalidArgumentError(f"{function}: {argument} is {value!r}; expected one of {names}")
     return table[value]
+
+
+def integer(function: str, argument: str, value: Any, expected: str = "an integer") -> int:
+    """Returns an integer of any library; refuses whatever else, and bool."""
+    with suppress(TypeError):
+        if not isinstance(value, bool):
+            return operator.index(value)
+    raise raw.DTypeError(f"{function}: {argument} is of type {type(value).__name__}; expected {expected}")
 
 
 def options(
@@ -53,7 +63,7 @@ def options(
     ]
     for name, each in zip(("scale", "offset"), kept, strict=True):
         found[name] = 0 if each is None else each.buffer_info()[0]
-    axis = operator.index(scale_axis)
+    axis = integer(function, "scale_axis", scale_axis)
     if count > 1 and not -len(axes) <= axis < len(axes):
         raise raw.OutOfRangeError(f"{function}: scale_axis is {axis}; expected an axis of {len(axes)} dimensions")
     found["scale_count"] = count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from typing import Any, NamedTuple
 
@@ -32,14 +31,6 @@ class _Given(NamedTuple):
 
 def _shape_of(shape: Any) -> tuple[int, ...]:
     return raw._extents("File", "shape", shape)
-
-
-def _offset_of(offset: Any) -> int:
-    try:
-        return operator.index(offset)
-    except TypeError:
-        found = type(offset).__name__
-        raise raw.DTypeError(f"File: offset is of type {found}; expected an integer") from None
 
 
 def open(
@@ -128,7 +119,7 @@ def _content(
 ) -> tuple[int, tuple[int, ...], dict[str, Any]]:
     """Returns dtype, shape and properties of the content; dtype and shape may be None, and one extent -1."""
     info = _info(file)
-    offset = _offset_of(offset)
+    offset = _conversion.integer("File", "offset", offset)
     given = file._given or _Given(None, None)
     number = raw._dtype_number("File", dtype) if dtype is not None else info["dtype"] or given.dtype or raw.VIA_UINT8
     if shape is None and (given.axes is not None or not _is_npy(info)):
@@ -199,11 +190,7 @@ def _take(pick: Any, axis: int, extent: int) -> _Taken:
         start, stop, step = pick.indices(extent)
         count = len(range(start, stop, step))
         return _Taken(start if count > 0 else 0, count, step, True)
-    try:
-        at = operator.index(pick)
-    except TypeError:
-        found = type(pick).__name__
-        raise raw.DTypeError(f"File: key is of type {found}; expected integers, slices and ...") from None
+    at = _conversion.integer("File", "key", pick, "integers, slices and ...")
     if not -extent <= at < extent:
         raise raw.OutOfRangeError(f"File: key is {at} on axis {axis}; expected {-extent} to {extent - 1}")
     return _Taken(at % extent, 1, 1, False)
@@ -303,7 +290,7 @@ def read(
 
 def _part(file: raw.File, offset: int, shape: Any, dtype: object) -> raw.File:
     number, extents, _ = _content(file, shape, dtype, offset)
-    return window_at(file, _offset_of(offset), number, extents)
+    return window_at(file, _conversion.integer("File", "offset", offset), number, extents)
 
 
 # ------------------------------------------------------------------------------------------------ conversions
