@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import hashlib
 import io
 import struct
 from typing import Any
@@ -152,6 +153,14 @@ def test_bytes_go_to_files_and_come_from_files() -> None:
     stream.seek(0)
     assert stream.readinto(b) == 48  # type: ignore[arg-type]
     assert b.tolist() == a.tolist()
+
+
+@pytest.mark.parametrize("shape", [(), (8,), (4, 2), (2, 2, 2)])
+def test_bytes_are_hashed_whatever_the_axes(shape: tuple[int, ...]) -> None:
+    a = via.empty(shape, "float32")
+    a.fill(1.5)
+    assert hashlib.sha256(a).digest() == hashlib.sha256(bytes(a)).digest()
+    assert hashlib.blake2b(a).digest() == hashlib.blake2b(bytes(a)).digest()
 
 
 def test_struct_packs_into_an_array() -> None:

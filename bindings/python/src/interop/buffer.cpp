@@ -240,7 +240,7 @@ int get_buffer(PyObject *self, Py_buffer *view, int flags) {
     view->len = via_array_nbytes(array);
     view->itemsize = via_dtype_bits(dtype) / 8;
     view->readonly = (via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0;
-    view->ndim = via_array_ndim(array);
+    view->ndim = (flags & PyBUF_ND) != 0 ? via_array_ndim(array) : 1;  // plain bytes: hashlib refuses more axes
     view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char *>(format) : nullptr;
     view->shape = (flags & PyBUF_ND) != 0 ? borrowed(via_array_shape(array)) : nullptr;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? borrowed(via_array_byte_strides(array)) : nullptr;
