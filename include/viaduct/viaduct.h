@@ -616,7 +616,7 @@ VIA_CHECKED via_status via_array_expand(via_array *array, int32_t axis, via_arra
 /**
  * Reinterprets the same bytes as elements of another dtype. If the element size changes, the last axis must be dense
  * and hold a whole number of new elements. An array without dimensions keeps its element size.
- * Errors: VIA_ERROR_DTYPE, VIA_ERROR_NEEDS_COPY, VIA_ERROR_SHAPE.
+ * Errors: VIA_ERROR_DTYPE, VIA_ERROR_NEEDS_COPY, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
  */
 VIA_CHECKED via_status via_array_reinterpret(via_array *array, int32_t dtype, via_array **out_array);
 
@@ -695,8 +695,9 @@ VIA_CHECKED via_status via_empty(via_memory *memory, int32_t dtype, int32_t ndim
  * Streams. An export of CUDA memory makes `stream` wait until the array is ready. NULL means the legacy default stream;
  * via_stream_no_sync() leaves the ordering to the caller. Exports do not order what the consumer does later. For host
  * memory `stream` is NULL or no_sync, and the export waits on the host. For pinned and managed memory it does the same
- * unless a stream is given. An import takes the tensor as ready after the work queued on `stream` so far. NULL means
- * the legacy stream for CUDA and managed memory, and ready now for host and pinned memory.
+ * unless a stream is given. A wait on the host, also of via_array_export_ipc, fails as via_array_synchronize does. An
+ * import takes the tensor as ready after the work queued on `stream` so far. NULL means the legacy stream for CUDA and
+ * managed memory, and ready now for host and pinned memory.
  *
  * Devices. An import of CUDA, pinned or managed memory checks it by a driver query. The memory must be of the named
  * kind and device; managed memory may be named as a device's. Pinned and managed memory have device_id 0; imports

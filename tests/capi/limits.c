@@ -182,6 +182,9 @@ static void views_of_empty_arrays_do_not_overflow(void **state) {
     via_array_release(view);
     refused(VIA_ERROR_NEEDS_COPY, "via_array_reinterpret|last axis", via_array_reinterpret(array, VIA_INT4, &view));
     via_array_release(array);
+    ok(via_wrap(NULL, VIA_UINT8, 2, SHAPE(TWO_TO(61), 0), NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &array));
+    refused(VIA_ERROR_OVERFLOW, "via_array_reinterpret|shape", via_array_reinterpret(array, VIA_FLOAT64, &view));
+    via_array_release(array);
 }
 
 static void a_field_of_the_widest_record_is_taken(void **state) {
