@@ -321,6 +321,17 @@ void a_forked_child_copies_with_threads_of_its_own(void **) {
     assert_true(copy_there_and_back(32));
 }
 
+// Helpers start one another. A forked child has none yet.
+void all_helpers_of_a_job_start(void **) {
+    assert_int_equal(exit_code_of_child([] {
+                         constexpr int32_t kMany = 14;
+                         Meeting meeting{.expected = kMany};
+                         via::parallel_for(kMany, kMany, meet, &meeting);
+                         return meeting.arrived == kMany && via::helper_count() == kMany - 1 ? 7 : 1;
+                     }),
+                     7);
+}
+
 void a_fork_amid_copies_of_other_threads_leaves_a_child_that_copies(void **) {
     if (kUnderThreadSanitizer) {
         skip();
@@ -382,6 +393,7 @@ int main() {
         cmocka_unit_test(a_fork_amid_copies_of_other_threads_leaves_a_child_that_copies),
         cmocka_unit_test(more_threads_than_parts_do_all_once),
         cmocka_unit_test(brief_work_without_pauses_is_in_succession),
+        cmocka_unit_test(all_helpers_of_a_job_start),
         cmocka_unit_test(a_process_may_exit_amid_a_copy),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

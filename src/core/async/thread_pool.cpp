@@ -143,7 +143,8 @@ struct Pool {
     pthread_cond_t left = PTHREAD_COND_INITIALIZER;
     Job *jobs = nullptr;
     Helper *running = nullptr;  // those that have begun
-    int32_t helpers = 0;
+    int32_t helpers = 0;        // those that have not begun yet are counted
+    int32_t to_start = 0;       // of these
     int32_t asleep = 0;
     uint64_t numbers = 0;  // a bit for each that a helper has; those beyond share the last
     Clock::rep next_move = 0;
@@ -161,6 +162,7 @@ void forget_helpers() {
     pool.jobs = nullptr;
     pool.running = nullptr;
     pool.helpers = 0;
+    pool.to_start = 0;
     pool.asleep = 0;
     pool.numbers = 0;
 }
@@ -281,9 +283,12 @@ void delist(Helper *helper) {
     take_out(&pool.running, helper);
 }
 
+void start_helpers();
+
 void help() {
     Helper self;
     enlist(&self);
+    start_helpers();
     uint32_t seen = 0;
     Turn turn;
     while (Job *job = join_job(&self, &seen, &turn)) {
@@ -300,10 +305,27 @@ void help() {
     delist(&self);
 }
 
-// Call with the mutex held.
-void start_helpers(int32_t wanted) {
-    while (pool.helpers < wanted && start_small_thread("viaduct-copy", help)) {
-        pool.helpers++;
+// Returns whether there is one more to start.
+bool take_start() {
+    const std::lock_guard lock(mutex);
+    const bool has_more = pool.to_start > 0;
+    pool.to_start -= has_more ? 1 : 0;
+    return has_more;
+}
+
+void give_up_starting() {
+    const std::lock_guard lock(mutex);
+    pool.helpers -= 1 + pool.to_start;
+    pool.to_start = 0;
+}
+
+// Starts two, and each that begins starts two more: to start a thread takes up to 0.06 ms, longer than a caller's share
+// of many jobs.
+void start_helpers() {
+    for (int32_t i = 0; i < 2 && take_start(); ++i) {
+        if (!start_small_thread("viaduct-copy", help)) {
+            give_up_starting();
+        }
     }
 }
 
@@ -319,20 +341,29 @@ int32_t count_wanted(const Job &newest) {
     return std::clamp(num_threads() - callers, newest.places, wanted);
 }
 
-// Returns the number of helpers to wake.
-int32_t enqueue(Job *job) {
+struct Needed {
+    int32_t to_wake;
+    int32_t to_start;
+};
+
+Needed enqueue(Job *job) {
     const std::lock_guard lock(mutex);
-    start_helpers(count_wanted(*job));
+    const int32_t more = std::max(count_wanted(*job) - pool.helpers, 0);
+    pool.helpers += more;
+    pool.to_start += more;
     job->following = pool.jobs;
     pool.jobs = job;
     pool.posts.fetch_add(1, std::memory_order_relaxed);
-    return std::min(job->places, pool.asleep);
+    return {std::min(job->places, pool.asleep), more};
 }
 
 void post(Job *job) {
-    const int32_t wanted = enqueue(job);
-    if (wanted > 0) {
-        wake_helpers(wanted);
+    const Needed needed = enqueue(job);
+    if (needed.to_wake > 0) {
+        wake_helpers(needed.to_wake);
+    }
+    if (needed.to_start > 0) {
+        start_helpers();
     }
 }
 
