@@ -140,9 +140,9 @@ static void a_captured_copy_survives_any_failing_call(void **state) {
 static void a_staged_copy_survives_any_failing_call(void **state) {
     (void)state;
     steer();
-    fail_at_every_call(DEVICE, PAGEABLE, 12 << 20, try_copy, CUDA_ERROR_UNKNOWN);
-    fail_at_every_call(PAGEABLE, DEVICE, 12 << 20, try_async, CUDA_ERROR_UNKNOWN);
-    fail_at_every_call(DEVICE, PAGEABLE, 12 << 20, try_async, CUDA_ERROR_UNKNOWN);
+    fail_at_every_call(DEVICE, PAGEABLE, 20 << 20, try_copy, CUDA_ERROR_UNKNOWN);
+    fail_at_every_call(PAGEABLE, DEVICE, 20 << 20, try_async, CUDA_ERROR_UNKNOWN);
+    fail_at_every_call(DEVICE, PAGEABLE, 20 << 20, try_async, CUDA_ERROR_UNKNOWN);
 }
 
 static void a_peer_copy_survives_any_failing_call(void **state) {

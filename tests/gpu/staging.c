@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { mebibyte = 1 << 20, large = 9 * mebibyte + 321 };
+enum { mebibyte = 1 << 20, large = 17 * mebibyte + 321 };
 
 static void copy_in(CUdeviceptr to, const void *from, int64_t count) {
     ok(via_memcpy((void *)(uintptr_t)to, from, count, NULL));
@@ -84,7 +84,7 @@ static int64_t staging_limit(void) {
     return properties.staging_bytes;
 }
 
-/* Copies of 9 MiB: 1 is worth a small ring, 4 a larger one, 57 the largest. */
+/* Copies of 17 MiB: 1 is worth a small ring, 2 a larger one, 31 the largest. */
 static void copy_more_and_more(void) {
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     const CUdeviceptr device = device_memory(large);

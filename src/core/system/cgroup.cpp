@@ -41,7 +41,8 @@ bool find_group(const char *controller, Group *out_group) {
         const auto length = static_cast<int>(end - list - 1);
         std::snprintf(out_group->hierarchy, sizeof out_group->hierarchy, "%s%.*s", length > 0 ? "/" : "", length,
                       list + 1);
-        std::snprintf(out_group->path, sizeof out_group->path, "%s", end + 1);
+        const bool is_root = std::strcmp(end + 1, "/") == 0;
+        std::snprintf(out_group->path, sizeof out_group->path, "%s", is_root ? "" : end + 1);
         return true;
     }
     return false;
@@ -93,7 +94,9 @@ int64_t least_of_cgroups(const CgroupLimit &limit, int64_t (*parse)(const char *
         char alone[sizeof own.hierarchy];
         std::snprintf(alone, sizeof alone, "/%s", limit.controller);
         least = lesser(least, least_in(own.hierarchy, own.path, limit.files, parse));
-        least = lesser(least, least_in(alone, own.path, limit.files, parse));
+        if (std::strcmp(own.hierarchy, alone) != 0) {
+            least = lesser(least, least_in(alone, own.path, limit.files, parse));
+        }
     }
     return least;
 }

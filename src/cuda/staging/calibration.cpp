@@ -27,6 +27,7 @@ namespace {
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
 constexpr double kSlowLink = 20;  // GB/s: PCIe 3 x16 carries 16, PCIe 4 x16 carries 32
+constexpr double kSlowestLink = 1;
 
 struct State {
     std::atomic<int64_t> to_device{0};  // 0: nothing was measured
@@ -85,12 +86,15 @@ int64_t find_threshold(const RouteTimes *times, int32_t count) {
     return found;
 }
 
-int64_t staging_threshold(Direction direction, int32_t device_id) {
+bool reaches_threshold(Direction direction, int64_t nbytes, int32_t device_id) {
     StagingThresholds measured{};
     if (measured_thresholds(device_id, &measured)) {
-        return std::max(measured.of(direction), kLeastStaged);
+        return nbytes >= std::max(measured.of(direction), kLeastStaged);
     }
-    return shipped_thresholds(static_cast<double>(known_link(device_id)), num_threads()).of(direction);
+    const int32_t workers = num_threads();
+    const auto reaches = [&](double link) { return nbytes >= shipped_thresholds(link, workers).of(direction); };
+    // To ask a device for its link takes about 0.1 ms. Large copies are staged over any.
+    return reaches(kSlowestLink) || reaches(static_cast<double>(known_link(device_id)));
 }
 
 double link_rate(int32_t device_id) {

@@ -33,8 +33,8 @@ struct RouteTimes {
 };
 int64_t find_threshold(const RouteTimes *times, int32_t count);
 
-// Returns the threshold of a device: the measured one if there is one.
-int64_t staging_threshold(Direction direction, int32_t device_id);
+// Returns whether copies of so many bytes are staged: by the device's measured threshold if there is one.
+bool reaches_threshold(Direction direction, int64_t nbytes, int32_t device_id);
 
 // Returns what a copy engine moves of pinned memory, in bytes a nanosecond: measured on PCIe 5 x16, and in
 // proportion on a link that says how fast it is.

@@ -121,7 +121,7 @@ Status acquire_ring(int32_t device_id, RingSize size, UniqueRing *ring) {
 
 // Bytes copied in sum from which on a ring of each size has gained what it takes to make. Copies go to the driver until
 // then, or through a smaller one.
-constexpr int64_t kWorthMaking[] = {int64_t{8} << 20, int64_t{32} << 20, int64_t{512} << 20};
+constexpr int64_t kWorthMaking[] = {int64_t{16} << 20, int64_t{32} << 20, int64_t{512} << 20};
 constexpr int64_t kWorthLarge = kWorthMaking[static_cast<int32_t>(RingSize::Large)];
 std::atomic<int64_t> bytes_in_sum[kMostDevices];
 
@@ -145,7 +145,7 @@ bool is_staged(const Transfer &transfer) {
         return false;
     }
     const Direction direction = is_to_device(transfer) ? Direction::ToDevice : Direction::ToHost;
-    return transfer.nbytes >= staging_threshold(direction, device_of_transfer(transfer)) ||
+    return reaches_threshold(direction, transfer.nbytes, device_of_transfer(transfer)) ||
            (direction == Direction::ToHost && transfer.nbytes >= kNewPagesFrom &&
             looks_new(transfer.dst, transfer.nbytes));
 }
