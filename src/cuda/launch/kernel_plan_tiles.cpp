@@ -362,8 +362,7 @@ using kernels::ChannelsParams;
 
 constexpr int64_t kLeast = 2;
 constexpr int64_t kMost = 4;
-constexpr int32_t kMostElement = 4;   // bytes
-constexpr double kLeastRowUse = 0.3;  // of the threads of a row's tiles
+constexpr int32_t kMostElement = 4;  // bytes
 
 constexpr Id kJoined[][3] = {{Id::via_joined_1_2, Id::via_joined_1_3, Id::via_joined_1_4},
                              {Id::via_joined_2_2, Id::via_joined_2_3, Id::via_joined_2_4},
@@ -446,6 +445,16 @@ void name_kernel(const Shape &shape, const Picture &picture, int64_t tile, Kerne
     plan->tile[1] = picture.joined ? tile : pixels;
 }
 
+// `use`: the part of its tiles that a row fills. A block that moves little takes nearly as long as one that moves all.
+KernelRates rates_of(const Shape &shape, const Picture &picture, bool aligned, double use) {
+    constexpr double kStart[] = {4.6, 5.7, 3.7};
+    const double of_channel = aligned ? 3.5e-4 : picture.joined ? 4.4e-4 : 5.5e-4;
+    return {.start = kStart[std::countr_zero(static_cast<uint32_t>(shape.element))],
+            .bytes = 2.4e6,
+            .per_block = of_channel * static_cast<double>(picture.channels) * (0.75 + 0.25 / use),
+            .wasted = 0.46};
+}
+
 bool fill_channels(const Shape &shape, const Picture &picture, KernelPlan *plan) {
     using Kernel = kernels::Channels<1, 2, true>;
     ChannelsParams &params = plan->params.channels;
@@ -455,10 +464,10 @@ bool fill_channels(const Shape &shape, const Picture &picture, KernelPlan *plan)
     const int64_t tile = (Kernel::kThreads - params.early) * (16 / shape.element);
     // Rows that begin anywhere may begin a sector's rest before their first tile.
     int64_t tiles = divide_up(count + (aligned ? 0 : Kernel::kSector / shape.element - 1), tile);
-    const bool used = static_cast<double>(count) >= kLeastRowUse * static_cast<double>(tiles * tile);
-    if (!used || !fits_index((count + tile) * picture.channels)) {
+    if (!fits_index((count + tile) * picture.channels)) {
         return false;
     }
+    const double use = static_cast<double>(count) / static_cast<double>(tiles * tile);
     begin_channels(shape, picture, &params);
     params.tiles = kernels::make_divisor<uint32_t>(tiles);
     const uint64_t channel_bit = picture.channel_axis >= 0 ? uint64_t{1} << picture.channel_axis : 0;
@@ -467,9 +476,7 @@ bool fill_channels(const Shape &shape, const Picture &picture, KernelPlan *plan)
     }
     name_kernel(shape, picture, tile, plan);
     plan->blocks = static_cast<uint32_t>(tiles);
-    constexpr KernelRates kRates[] = {{4.6, 2.3e6, 1.1e-3, 0.46}, {5.7, 2.4e6, 9e-4, 0.46}, {3.7, 2.4e6, 1.3e-3, 0.46}};
-    const KernelRates &rates = kRates[std::countr_zero(static_cast<uint32_t>(shape.element))];
-    plan->cost = cost_of_blocks(shape, plan->blocks, read_per_byte(shape), rates);
+    plan->cost = cost_of_blocks(shape, plan->blocks, read_per_byte(shape), rates_of(shape, picture, aligned, use));
     return true;
 }
 
