@@ -1,8 +1,9 @@
-"""The first copy of a process between pageable memory and a GPU, next to the driver's and PyTorch's.
+"""The first copy of a process, next to those of others: between pageable memory and a GPU the driver's and PyTorch's, on
+the host NumPy's.
 
     python tests/bench/bench_first.py [--json FILE]
 
-Each copy has a process of its own, in which the context is there and nothing has been copied. Milliseconds until the
+Each copy has a process of its own, in which the memory and the context are there and nothing has been copied. Milliseconds until the
 bytes have arrived, the median of several processes.
 """
 
@@ -20,23 +21,27 @@ from pathlib import Path
 from typing import Any
 
 TURNS = 3
+UP, DOWN, HOST = "pageable to device", "device to pageable", "on the host"
 SIZES = (4, 8, 16, 64, 256)  # MiB
 ROWS = 2048  # of a transposed array of float32
 MIB = 1 << 20
 
 
-def copy_by_viaduct(to_device: bool, mebibytes: int, transposed: bool) -> Callable[[], None]:
+def copy_by_viaduct(way: str, mebibytes: int, transposed: bool) -> Callable[[], None]:
     import numpy
     import viaduct as via
 
+    if way == HOST:
+        dst, src = map(via.asarray, arrays_on_host(mebibytes))
+        return lambda: via.copy(dst, src)
     shape = (mebibytes * MIB // 4 // ROWS, ROWS)
     host = via.asarray(numpy.ones(shape[::-1] if transposed else shape, "f4"))
     device = via.empty(shape, "f4", device="cuda:0")
     device = device.T if transposed else device
-    return lambda: via.copy(device, host) if to_device else via.copy(host, device)
+    return lambda: via.copy(device, host) if way == UP else via.copy(host, device)
 
 
-def copy_by_driver(to_device: bool, mebibytes: int, transposed: bool) -> Callable[[], None]:
+def copy_by_driver(way: str, mebibytes: int, transposed: bool) -> Callable[[], None]:
     del transposed  # the driver's copies have adjacent bytes
     driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_size_t(mebibytes * MIB)
     context, device = ctypes.c_void_p(), ctypes.c_uint64()
@@ -50,7 +55,7 @@ def copy_by_driver(to_device: bool, mebibytes: int, transposed: bool) -> Callabl
 
     def copy() -> None:
         failed = (
-            driver.cuMemcpyHtoD_v2(device, host, count) if to_device else driver.cuMemcpyDtoH_v2(host, device, count)
+            driver.cuMemcpyHtoD_v2(device, host, count) if way == UP else driver.cuMemcpyDtoH_v2(host, device, count)
         )
         if failed or driver.cuCtxSynchronize():
             raise RuntimeError("the driver's copy failed")
@@ -58,7 +63,7 @@ def copy_by_driver(to_device: bool, mebibytes: int, transposed: bool) -> Callabl
     return copy
 
 
-def copy_by_torch(to_device: bool, mebibytes: int, transposed: bool) -> Callable[[], None]:
+def copy_by_torch(way: str, mebibytes: int, transposed: bool) -> Callable[[], None]:
     import torch
 
     shape = (mebibytes * MIB // 4 // ROWS, ROWS)
@@ -68,48 +73,60 @@ def copy_by_torch(to_device: bool, mebibytes: int, transposed: bool) -> Callable
     torch.cuda.synchronize()
 
     def copy() -> None:
-        device.copy_(host) if to_device else host.copy_(device)
+        device.copy_(host) if way == UP else host.copy_(device)
         torch.cuda.synchronize()
 
     return copy
 
 
-MAKERS = {"viaduct": copy_by_viaduct, "driver": copy_by_driver, "torch": copy_by_torch}
+def arrays_on_host(mebibytes: int) -> tuple[Any, Any]:
+    import numpy
+
+    return numpy.zeros(mebibytes * MIB, "u1") + numpy.uint8(1), numpy.ones(mebibytes * MIB, "u1")
 
 
-def time_first(library: str, to_device: bool, mebibytes: int, transposed: bool) -> float:
-    copy = MAKERS[library](to_device, mebibytes, transposed)
+def copy_by_numpy(way: str, mebibytes: int, transposed: bool) -> Callable[[], None]:
+    del way, transposed
+    import numpy
+
+    dst, src = arrays_on_host(mebibytes)
+    return lambda: numpy.copyto(dst, src)
+
+
+MAKERS = {"viaduct": copy_by_viaduct, "driver": copy_by_driver, "torch": copy_by_torch, "numpy": copy_by_numpy}
+
+
+def time_first(library: str, way: str, mebibytes: int, transposed: bool) -> float:
+    copy = MAKERS[library](way, mebibytes, transposed)
     start = time.perf_counter()
     copy()
     return (time.perf_counter() - start) * 1e3
 
 
-def first_of_process(library: str, to_device: bool, mebibytes: int, transposed: bool) -> float:
-    words = [library, str(int(to_device)), str(mebibytes), str(int(transposed))]
+def first_of_process(library: str, way: str, mebibytes: int, transposed: bool) -> float:
+    words = [library, way, str(mebibytes), str(int(transposed))]
     return float(subprocess.check_output([sys.executable, __file__, "--first", *words]))
 
 
-def measure(libraries: tuple[str, ...], to_device: bool, mebibytes: int, transposed: bool) -> dict[str, float]:
-    """In turns."""
-    taken: dict[str, list[float]] = {library: [] for library in libraries}
+def measure(peer: str, way: str, mebibytes: int, transposed: bool = False) -> dict[str, Any]:
+    """A row, from processes in turns."""
+    from bench_python import row
+
+    taken: dict[str, list[float]] = {"viaduct": [], peer: []}
     for _ in range(TURNS):
-        for library in libraries:
-            taken[library].append(first_of_process(library, to_device, mebibytes, transposed))
-    return {library: statistics.median(times) for library, times in taken.items()}
+        for library, times in taken.items():
+            times.append(first_of_process(library, way, mebibytes, transposed))
+    medians = {library: statistics.median(times) for library, times in taken.items()}
+    case = f"{way}, {mebibytes} MiB{' transposed' if transposed else ''}"
+    return row(case, "ms", medians, {"peer": peer, "at_most": 1.0})
 
 
 def rows() -> list[dict[str, Any]]:
-    from bench_python import row
-
     found = []
-    for to_device in (True, False):
-        way = "pageable to device" if to_device else "device to pageable"
-        for mebibytes in SIZES:
-            times = measure(("viaduct", "driver"), to_device, mebibytes, False)
-            found.append(row(f"{way}, {mebibytes} MiB", "ms", times, {"peer": "driver", "at_most": 1.0}))
-        times = measure(("viaduct", "torch"), to_device, 16, True)
-        found.append(row(f"{way}, 16 MiB transposed", "ms", times, {"peer": "torch", "at_most": 1.0}))
-    return found
+    for way in (UP, DOWN):
+        found += [measure("driver", way, mebibytes) for mebibytes in SIZES]
+        found.append(measure("torch", way, 16, transposed=True))
+    return found + [measure("numpy", HOST, mebibytes) for mebibytes in SIZES]
 
 
 def main() -> None:
@@ -118,9 +135,8 @@ def main() -> None:
     parser.add_argument("--first", nargs=4, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.first is not None:
-        library, *numbers = asked.first
-        to_device, mebibytes, transposed = map(int, numbers)
-        print(time_first(library, bool(to_device), mebibytes, bool(transposed)))
+        library, way, mebibytes, transposed = asked.first
+        print(time_first(library, way, int(mebibytes), bool(int(transposed))))
         return
     import bench
 

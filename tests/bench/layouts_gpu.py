@@ -89,20 +89,24 @@ def layouts(seed: int) -> Iterator[Layout]:
             yield layout
 
 
-def seconds_of(call: Call) -> float:
-    """On the stream: while it sleeps, the call is queued."""
+def time_on_stream(call: Call) -> float:
+    """Seconds on the stream: while it sleeps, the call is queued."""
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda._sleep(300_000)
+    start.record()
     call()
-    torch.cuda.synchronize()
-    times = []
-    for _ in range(TURNS):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.cuda._sleep(300_000)
-        start.record()
+    end.record()
+    end.synchronize()
+    return start.elapsed_time(end) * 1e-3
+
+
+def take_turns(calls: dict[str, Call]) -> dict[str, float]:
+    """The median seconds of each. Whoever were measured first would find the GPU at rest, and take up to 4 % longer."""
+    for call in calls.values():
         call()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end) * 1e-3)
-    return statistics.median(times)
+    torch.cuda.synchronize()
+    turns = [{name: time_on_stream(call) for name, call in calls.items()} for _ in range(TURNS)]
+    return {name: statistics.median(turn[name] for turn in turns) for name in calls}
 
 
 def sector_bytes(view: torch.Tensor, base_bytes: int) -> int:
@@ -141,7 +145,7 @@ def measure_copy(case: str, dst: torch.Tensor, src: torch.Tensor, moved: int, ra
     calls[populations.OURS]()
     right = torch.equal(bytes_of(dst), bytes_of(src))
     with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
-        seconds = {name: seconds_of(call) for name, call in calls.items()}
+        seconds = take_turns(calls)
     nbytes = 2 * src.numel() * src.element_size()
     return Row(case, nbytes, seconds, moved / rate, right, plain_seconds(moved))
 
@@ -157,7 +161,7 @@ def plain_seconds(moved: int) -> float:
     """What a plain copy takes that reads and writes as many bytes in all."""
     src = torch.empty(moved // 2, dtype=torch.uint8, device=GPU)
     dst = torch.empty_like(src)
-    return seconds_of(lambda: dst.copy_(src))
+    return take_turns({"plain": lambda: dst.copy_(src)})["plain"]
 
 
 def plain_rate() -> float:
