@@ -85,9 +85,17 @@ static void call_beyond_the_limit_of_a_file(void) {
     expect(pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && sigismember(&blocked, SIGXFSZ) == 0);
 }
 
+/* Names that come from outside, with what would end a line, command a terminal or be no UTF-8. */
+static void name_what_is_not_there(void) {
+    int32_t dtype = 0;
+    via_file *file = NULL;
+    expect(via_file_open("no\nviaduct[1] via_copy() = VIA_OK; 1 ns", NULL, &file) == VIA_ERROR_IO);
+    expect(via_dtype_from_name("\x1B[31m\xFF", &dtype) == VIA_ERROR_DTYPE);
+}
+
 static const scene scenes[] = {
     SCENE(call_beyond_the_limit_of_a_file), SCENE(make_six_calls),       SCENE(look_at_errors),
-    SCENE(call_from_many_threads),          SCENE(call_from_a_callback),
+    SCENE(call_from_many_threads),          SCENE(call_from_a_callback), SCENE(name_what_is_not_there),
 };
 
 /* ------------------------------------------------------------------------------------------------ tests */
@@ -119,6 +127,15 @@ static void a_call_that_fails_has_its_text_too(void **state) {
     ending found = play_well("make_six_calls", "VIADUCT_LOG=error", "] VIA_ERROR_INDEX: via_array_select: axis is 7");
     assert_int_equal(count_of(found.text, "\n"), 1);
     found = play_well("make_six_calls", "VIADUCT_LOG=trace", "] VIA_ERROR_INDEX: via_array_select: axis is 7");
+}
+
+static void a_line_is_one_whatever_texts_it_has(void **state) {
+    (void)state;
+    const ending found = play_well("name_what_is_not_there", "VIADUCT_LOG=trace",
+                                   "(path=\"no\\x0aviaduct[1] via_copy()|: opening no\\x0aviaduct[1] via_copy()|"
+                                   "(name=\"\\x1b[31m\\xff\")|\"\\x1b[31m\\xff\"");
+    assert_int_equal(count_of(found.text, "\n"), 5);
+    assert_int_equal(count_of(found.text, "\nviaduct[1]"), 0);
 }
 
 static void the_level_info_begins_with_the_version(void **state) {
@@ -197,6 +214,7 @@ int main(int count, char **arguments) {
     const struct CMUnitTest tests[] = {
         TEST(every_call_has_a_line_with_arguments_answer_and_duration),
         TEST(a_call_that_fails_has_its_text_too),
+        TEST(a_line_is_one_whatever_texts_it_has),
         TEST(the_level_info_begins_with_the_version),
         TEST(nothing_is_written_unasked_or_for_no_level),
         TEST(lines_leave_errno_and_the_last_error_alone),

@@ -78,10 +78,10 @@ void quadruples_are_judged_by_the_definition(void **) {
 }
 
 // With room for so many bytes more, and the 0 at the end.
-std::string fixed(const std::string &text, size_t room = 100) {
+std::string fixed(const std::string &text, size_t room = 100, via::Controls controls = via::Controls::Keep) {
     std::vector<char> bytes(text.begin(), text.end());
     bytes.resize(text.size() + room + 1);
-    const int32_t length = via::make_utf8(bytes.data(), static_cast<int32_t>(bytes.size()));
+    const int32_t length = via::make_utf8(bytes.data(), static_cast<int32_t>(bytes.size()), controls);
     assert_int_equal(length, strlen(bytes.data()));
     return bytes.data();
 }
@@ -103,6 +103,14 @@ void each_broken_byte_is_escaped_and_the_rest_stays(void **) {
     assert_string_equal(fixed("\xE2\xE2\x82\xAC").c_str(), "\\xe2\xE2\x82\xAC");
     assert_string_equal(fixed("\xED\xA0\x80").c_str(), "\\xed\\xa0\\x80");
     assert_string_equal(fixed("/\x80/\xC3\xA4\x9a.npy").c_str(), "/\\x80/\xC3\xA4\\x9a.npy");
+}
+
+void control_characters_are_escaped_where_a_text_is_to_be_one_line(void **) {
+    const auto line = [](const char *text) { return fixed(text, 100, via::Controls::Escape); };
+    assert_string_equal(line("a\nb\r\t").c_str(), "a\\x0ab\\x0d\\x09");
+    assert_string_equal(line("\x1B[31m\x7F").c_str(), "\\x1b[31m\\x7f");
+    assert_string_equal(line("\xC2\x9B\xC2\xA0\xFF").c_str(), "\\xc2\\x9b\xC2\xA0\\xff");
+    assert_string_equal(fixed("\n\x1B\xC2\x9B").c_str(), "\n\x1B\xC2\x9B");
 }
 
 void where_escapes_have_no_room_a_broken_byte_is_a_question_mark(void **) {
@@ -133,6 +141,7 @@ int main() {
         cmocka_unit_test(every_triple_of_bytes_is_judged_by_the_definition),
         cmocka_unit_test(quadruples_are_judged_by_the_definition),
         cmocka_unit_test(each_broken_byte_is_escaped_and_the_rest_stays),
+        cmocka_unit_test(control_characters_are_escaped_where_a_text_is_to_be_one_line),
         cmocka_unit_test(where_escapes_have_no_room_a_broken_byte_is_a_question_mark),
         cmocka_unit_test(a_sound_prefix_ends_where_a_sequence_does_not),
     };

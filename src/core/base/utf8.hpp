@@ -47,14 +47,23 @@ inline size_t utf8_prefix(std::string_view text) {
     return at;
 }
 
-// Replaces every byte outside a well-formed sequence by an escape such as `\xff`, in place; by '?' if the escapes would
-// not fit `capacity`. Returns the length.
-inline int32_t make_utf8(char *text, int32_t capacity) {
+// Returns whether a well-formed sequence is a control character: it could end a line, or command a terminal.
+inline bool is_control(const char *text) {
+    const auto *bytes = reinterpret_cast<const unsigned char *>(text);
+    return bytes[0] < ' ' || bytes[0] == 0x7F || (bytes[0] == 0xC2 && bytes[1] < 0xA0);
+}
+
+enum class Controls { Keep, Escape };
+
+// Replaces every byte outside a well-formed sequence, and of a control character unless they are kept, by an escape
+// such as `\xff`, in place; by '?' if the escapes would not fit `capacity`. Returns the length.
+inline int32_t make_utf8(char *text, int32_t capacity, Controls controls = Controls::Keep) {
     constexpr char kDigits[] = "0123456789abcdef";
     constexpr int32_t kEscape = 4;
     const auto end_of_sound = [&](int32_t from) {
         int32_t at = from;
-        while (text[at] != '\0' && utf8_sequence_length(text + at) > 0) {
+        while (text[at] != '\0' && utf8_sequence_length(text + at) > 0 &&
+               (controls == Controls::Keep || !is_control(text + at))) {
             at += utf8_sequence_length(text + at);
         }
         return at;

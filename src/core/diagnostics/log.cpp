@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -13,6 +12,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/base/utf8.hpp"
 #include "core/diagnostics/handle_registry.hpp"
 #include "viaduct/viaduct.h"
 
@@ -109,9 +109,9 @@ void log_line(const char *format, ...) {
     const int prefix = std::snprintf(text, sizeof text, "viaduct[%ld] ", syscall(SYS_gettid));
     va_list arguments;
     va_start(arguments, format);
-    const int more = std::vsnprintf(text + prefix, sizeof text - static_cast<size_t>(prefix), format, arguments);
+    (void)std::vsnprintf(text + prefix, sizeof text - static_cast<size_t>(prefix), format, arguments);
     va_end(arguments);
-    const int length = std::min(prefix + std::max(more, 0), kCapacity - 1);
+    const int length = make_utf8(text, kCapacity, Controls::Escape);  // one line, whatever a path or a name holds
     text[length] = '\n';
     write_line(text, static_cast<size_t>(length) + 1);
     errno = saved;
