@@ -100,6 +100,9 @@ def test_what_nobody_changed_is_taken() -> None:
         ({"format": b"f", "itemsize": -1}, "format"),
         ({"format": b"f", "itemsize": (1 << 61) + 4}, "format"),
         ({"format": b"B", "itemsize": 0}, "format"),
+        ({"format": b"B", "itemsize": -4}, "format"),
+        ({"format": b"B", "itemsize": 1 << 40}, "format"),
+        ({"format": b"B", "itemsize": 5}, "of 48 bytes"),
         ({"format": None, "itemsize": 0}, "format"),
         ({"format": None, "itemsize": -4}, "format"),
         ({"format": b"12x", "itemsize": 0}, "format"),
@@ -165,3 +168,23 @@ def test_items_without_a_format_are_bytes_as_many_as_each_has() -> None:
 
 def test_read_only_stays_read_only() -> None:
     assert via.asarray(Exporter(readonly=1).object).readonly
+
+
+class Packed(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = [("tag", ctypes.c_uint8), ("value", ctypes.c_double)]
+
+
+class Either(ctypes.Union):
+    _fields_ = [("number", ctypes.c_int32), ("bytes", ctypes.c_uint8 * 4)]
+
+
+@pytest.mark.parametrize("kind", [Packed, Either])
+def test_items_that_ctypes_has_no_format_for_are_records(kind: Any) -> None:
+    nbytes = ctypes.sizeof(kind)
+    items = (kind * 3).from_buffer_copy(bytes(range(3 * nbytes)))
+    assert memoryview(items).format == "B"
+    a = via.asarray(items)
+    assert (a.dtype_name, a.shape, a.ptr) == (f"record{nbytes}", (3,), ctypes.addressof(items))
+    assert bytes(memoryview(a.view("uint8"))) == bytes(items)
+    assert via.asarray(items[0]).dtype_name == f"record{nbytes}"

@@ -114,10 +114,11 @@ const Letter *find_letter(char letter) {
     return nullptr;
 }
 
-// Returns 0 if the item size contradicts the format.
+// Returns 0 if the item size contradicts the format. That of any size is "B" where ctypes has no format: of packed
+// structures, and of unions.
 int32_t dtype_of_letter(const Letter &letter, Py_ssize_t itemsize) {
     const bool fits = itemsize == letter.nbytes || (letter.or_nbytes != 0 && itemsize == letter.or_nbytes);
-    return fits ? pack_dtype(letter.code, itemsize * 8) : 0;
+    return fits ? pack_dtype(letter.code, itemsize * 8) : letter.letter == 'B' ? via_dtype_record(itemsize) : 0;
 }
 
 int32_t dtype_of_complex(char half, Py_ssize_t itemsize) {
