@@ -79,10 +79,40 @@ def test_streams_of_others_are_taken_by_what_they_have() -> None:
 def test_what_is_no_stream_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match="Stream.wrap: stream is of type object"):
         via.Stream.wrap(object())
-    with pytest.raises(ValueError, match="version 1; expected 0"):
+    with pytest.raises(ValueError, match=r"\(1, 5\); expected 0, its version"):
         via.Stream.wrap(HasProtocol((1, 5)))
     with pytest.raises(ValueError, match="is -1; expected"):
         via.Stream.wrap(-1)
+
+
+class Handle:
+    """A CUstream of CUDA's own bindings."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __int__(self) -> int:
+        return self.number
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, 5, (0,), (0, 1, 2), (0, None), (0, 1.5), (0, "1"), (0, True), ("0", 1), (None, 1)],
+    ids=repr,
+)
+def test_an_answer_that_is_no_version_and_number_is_refused_by_name(answer: Any) -> None:
+    with pytest.raises(ValueError, match="__cuda_stream__ of <.*HasProtocol.*> is .*; expected 0, its version, and"):
+        via.Stream.wrap(HasProtocol(answer))
+
+
+def test_a_handle_is_an_integer_or_a_wrapper_of_one() -> None:
+    assert via.Stream.wrap(HasProtocol((0, Handle(2)))) == via.Stream.per_thread  # type: ignore[arg-type]
+    assert via.Stream.wrap(Bag(ptr=Handle(2))) == via.Stream.per_thread
+    for number in (2.5, "2", True):
+        with pytest.raises(TypeError, match="Stream.wrap: stream is of type Bag"):
+            via.Stream.wrap(Bag(ptr=number))
+        with pytest.raises(TypeError, match="Event.wrap: event is of type Bag"):
+            via.Event.wrap(Bag(ptr=number))
 
 
 def test_the_default_streams_are_four_different_things() -> None:

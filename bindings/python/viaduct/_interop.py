@@ -237,17 +237,22 @@ def _cuda_name(number: object) -> str | None:
 def stream_handle(stream: Any) -> int | None:
     """Returns the number of another library's stream, None if it is not a stream."""
     protocol = getattr(stream, "__cuda_stream__", None)
-    if protocol is not None:
-        version, handle = protocol() if callable(protocol) else protocol
-        if version != 0:
-            raise ValueError(f"__cuda_stream__ of {stream!r} has version {version}; expected 0")
-        return int(handle)
-    return _first_number(stream, ("cuda_stream", "ptr", "handle"))
+    if protocol is None:
+        return _first_number(stream, ("cuda_stream", "ptr", "handle"))
+    answer = protocol() if callable(protocol) else protocol
+    version, handle = answer if isinstance(answer, (tuple, list)) and len(answer) == 2 else (None, None)
+    number = _handle(handle)
+    if version != 0 or number is None:
+        raise ValueError(
+            f"__cuda_stream__ of {shorten(stream)} is {shorten(answer)}; expected 0, its version, and the number of a "
+            "CUstream"
+        )
+    return number
 
 
 def event_handle(event: Any) -> int | None:
     """Returns the number of another library's event, or of a CUevent, None if it is not an event."""
-    number = None if isinstance(event, bool) else _index(event)
+    number = _handle(event)
     return _first_number(event, ("cuda_event", "ptr", "handle")) if number is None else number
 
 
@@ -258,11 +263,17 @@ def _first_number(wrapper: object, names: tuple[str, ...]) -> int | None:
         if found is None:
             continue
         value = getattr(found, "value", found)
-        if isinstance(value, int):
-            return value
-        if value is None or hasattr(value, "__int__"):
-            return int(value or 0)
+        number = 0 if value is None else _handle(value)
+        if number is not None:
+            return number
     return None
+
+
+def _handle(value: Any) -> int | None:
+    """Returns the number of a handle: an integer, or what a wrapper such as a CUstream converts to; None for a float."""
+    number = None if isinstance(value, bool) else _index(value)
+    is_wrapper = hasattr(value, "__int__") and not hasattr(value, "__float__")
+    return int(value) if number is None and is_wrapper else number
 
 
 def await_task(task: Any) -> Any:
