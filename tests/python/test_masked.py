@@ -73,3 +73,10 @@ def test_a_mask_that_cannot_be_asked_for_is_refused_with_its_own_reason() -> Non
 
     with pytest.raises(ValueError, match="torn"):
         via.asarray(numpy.arange(3).view(Torn))
+
+
+def test_an_array_of_a_subclass_whose_mask_is_none_hides_nothing() -> None:
+    class Optional(numpy.ndarray):  # type: ignore[misc]
+        mask = None
+
+    assert via.asarray(numpy.arange(3).view(Optional)).tolist() == [0, 1, 2]

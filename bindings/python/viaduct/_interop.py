@@ -214,7 +214,7 @@ def hides_elements(array: Any) -> bool:
     import numpy
 
     mask = array.mask
-    return not callable(mask) and any(numpy.asarray(mask).tobytes())
+    return mask is not None and not callable(mask) and any(numpy.asarray(mask).tobytes())
 
 
 # --------------------------------------------------------------------------------------------- devices and streams
