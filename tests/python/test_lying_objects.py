@@ -52,6 +52,13 @@ def test_a_device_reported_by_an_endless_iterator_is_not_waited_for() -> None:
         grid().__dlpack__(dl_device=itertools.count(1))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("module", [None, 5, ""])
+def test_a_device_of_a_class_without_a_module_is_refused_by_name(module: object) -> None:
+    kind = type("Device", (), {"__module__": module})
+    with pytest.raises(via.DeviceError, match="empty: device is .*; expected"):
+        via.empty(1, "int8", device=kind())
+
+
 def test_a_list_that_never_ends_is_no_list_of_arrays() -> None:
     for endless in (itertools.count(), itertools.repeat(7), (n for n in itertools.count())):
         with pytest.raises(via.DTypeError, match="of type int; expected an Array"):

@@ -222,7 +222,7 @@ def hides_elements(array: Any) -> bool:
 
 def device_name(device: object) -> str | None:
     """Returns the name of another library's device, None if it is unknown."""
-    library = type(device).__module__.partition(".")[0]
+    library = str(type(device).__module__).partition(".")[0]
     if library in ("jax", "jaxlib"):
         platform = getattr(device, "platform", "")
         return "cpu" if platform == "cpu" else _cuda_name(getattr(device, "local_hardware_id", None))
