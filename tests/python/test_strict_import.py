@@ -326,6 +326,19 @@ def test_asarray_goes_on_to_the_next_protocol_after_a_refusal() -> None:
     assert via.asarray(exporter).ptr == exporter.array.ctypes.data
 
 
+def test_a_protocol_that_is_none_is_absent() -> None:
+    class Silent:
+        __dlpack__ = __cuda_array_interface__ = __array_interface__ = __arrow_c_array__ = None
+
+    for call, words in (
+        (via.asarray, "of type Silent; expected an object that exports its memory"),
+        (via.from_dlpack, "of type Silent; expected an object with __dlpack__"),
+        (via.from_arrow, "of type Silent; expected an object with __arrow_c_device_array__"),
+    ):
+        with pytest.raises(via.DTypeError, match=words):
+            call(Silent())
+
+
 def test_asarray_says_what_it_tried() -> None:
     class Hopeless:
         def __init__(self) -> None:

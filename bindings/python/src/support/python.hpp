@@ -102,14 +102,15 @@ inline const char *type_name(PyObject *object, Ref *hold) {
     return name;
 }
 
-// Returns an attribute. NULL without an exception if there is none (or if reading it raises AttributeError).
+// Returns an attribute. NULL without an exception if there is none (or if reading it raises AttributeError), and for
+// None, by which a class says that it lacks a protocol.
 inline PyObject *optional_attribute(PyObject *object, const char *name, bool *out_failed) {
-    PyObject *value = PyObject_GetAttrString(object, name);
-    *out_failed = value == nullptr && !PyErr_ExceptionMatches(PyExc_AttributeError);
-    if (value == nullptr && !*out_failed) {
+    Ref value(PyObject_GetAttrString(object, name));
+    *out_failed = !value && !PyErr_ExceptionMatches(PyExc_AttributeError);
+    if (!value && !*out_failed) {
         PyErr_Clear();
     }
-    return value;
+    return value.get() != Py_None ? value.release() : nullptr;
 }
 
 // Calls a function of a module written in Python, which is imported at first use. Empty with an exception set on
