@@ -326,6 +326,26 @@ def test_asarray_goes_on_to_the_next_protocol_after_a_refusal() -> None:
     assert via.asarray(exporter).ptr == exporter.array.ctypes.data
 
 
+def test_a_reason_that_cannot_be_printed_is_a_refusal_like_others() -> None:
+    numpy = peer("numpy")
+
+    class Mute(ValueError):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    class Reluctant:
+        def __dlpack__(self, **_: object) -> object:
+            raise Mute
+
+    class Helpful(Reluctant):
+        array = numpy.arange(3, dtype="int32")
+        __array_interface__ = array.__array_interface__
+
+    assert via.asarray(Helpful()).ptr == Helpful.array.ctypes.data
+    with pytest.raises(BufferError, match="DLPack: <class .*Mute"):
+        via.asarray(Reluctant())
+
+
 def test_a_protocol_that_is_none_is_absent() -> None:
     class Silent:
         __dlpack__ = __cuda_array_interface__ = __array_interface__ = __arrow_c_array__ = None

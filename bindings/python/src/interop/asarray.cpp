@@ -41,8 +41,13 @@ public:
             return false;
         }
         const Ref reason = take_exception();
-        text_ = Ref(text_ ? PyUnicode_FromFormat("%U; %s: %S", text_.get(), protocol, reason.get())
-                          : PyUnicode_FromFormat("%s: %S", protocol, reason.get()));
+        Ref words(PyObject_Str(reason.get()));
+        if (!words) {
+            PyErr_Clear();
+            words = Ref::share(type_of(reason.get()));
+        }
+        text_ = Ref(text_ ? PyUnicode_FromFormat("%U; %s: %S", text_.get(), protocol, words.get())
+                          : PyUnicode_FromFormat("%s: %S", protocol, words.get()));
         return bool(text_);
     }
 
