@@ -151,6 +151,10 @@ def test_a_tensor_is_made_like_its_prototype(table: Table) -> None:
     prototype.device.device_type = 2
     assert allocate(ctypes.byref(prototype), ctypes.byref(out), None, set_error) == -1
     assert errors[1][0] == b"NotImplementedError"
+    prototype.device.device_type = 1
+    prototype.dtype.lanes = 65535
+    assert allocate(ctypes.byref(prototype), ctypes.byref(out), None, set_error) == -1
+    assert errors[2] == (b"TypeError", b"dtype.lanes is 65535; expected 1 to 32767")
 
 
 def test_the_current_stream_of_host_memory_is_none(table: Table) -> None:

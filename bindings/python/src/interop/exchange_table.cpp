@@ -50,12 +50,17 @@ via_status allocate_array(const DLTensor &prototype, via_array **out_array) {
 
 int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *context, SetError set_error) {
     OwnedArray array;
+    char text[128];
     *out = nullptr;
     if (memory_kind_of(prototype->device) == 0) {
-        char text[128];
         std::snprintf(text, sizeof text, "device is type %d, number %d; expected one that Viaduct allocates memory on",
                       static_cast<int>(prototype->device.device_type), static_cast<int>(prototype->device.device_id));
         set_error(context, kind_of(VIA_ERROR_DEVICE), text);
+        return -1;
+    }
+    if (prototype->dtype.lanes > INT16_MAX) {  // as a dtype these would be a record
+        std::snprintf(text, sizeof text, "dtype.lanes is %d; expected 1 to %d", prototype->dtype.lanes, INT16_MAX);
+        set_error(context, kind_of(VIA_ERROR_DTYPE), text);
         return -1;
     }
     via_status status = allocate_array(*prototype, array.out());
