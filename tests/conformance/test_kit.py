@@ -86,6 +86,21 @@ def test_who_refuses_an_oddity_is_distinguished_from_who_fails() -> None:
     assert outcome == "refused" and "no broadcasts here" in words
 
 
+def test_an_exception_without_a_text_or_with_an_odd_one_is_a_failure_and_no_crash() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    def raising(error: Exception) -> Row:
+        def run(_peer: Peer) -> None:
+            raise error
+
+        return Row("a row", run)
+
+    assert raising(Mute()).judge(PEERS["viaduct"]) == ("fail", "Mute: it has no text")
+    assert raising(ValueError("\ud800\nmore")).judge(PEERS["viaduct"]) == ("fail", "ValueError: \\ud800")
+
+
 def test_who_never_asks_for_the_versioned_form_is_not_handed_it() -> None:
     asks = breakers.peer(breakers.asks_for_no_version)
     assert row("imports the odd: a vector (versioned)").judge(asks)[0] == "absent"

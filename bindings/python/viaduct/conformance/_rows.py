@@ -47,7 +47,11 @@ class Row:
 
 
 def words_of(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
+    """The kind of an exception, and its first line in what any output can encode; a library may raise anything."""
+    try:
+        lines = str(error).encode(errors="backslashreplace").decode().strip().splitlines()
+    except Exception:  # noqa: BLE001  (of its __str__)
+        lines = ["it has no text"]
     return f"{type(error).__name__}: {lines[0] if lines else ''}"
 
 
