@@ -262,7 +262,8 @@ Status check_struct(const ArrowSchema &schema, const ArrowArray &column) {
     }
     int64_t end = 0;
     if (column.length < 0 || column.offset < 0 || !add(column.length, column.offset, &end)) {
-        return fail(VIA_ERROR_EXCHANGE, "column.length is %lld and column.offset %lld; expected 0 or more",
+        return fail(VIA_ERROR_EXCHANGE,
+                    "column.length is %lld and column.offset %lld; expected 0 or more, and a sum below 2^63",
                     as_printed(column.length), as_printed(column.offset));
     }
     if (column.n_buffers > 0 && column.buffers == nullptr) {

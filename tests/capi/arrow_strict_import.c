@@ -241,7 +241,7 @@ static const refusal refusals[] = {
     {negative_length, VIA_ERROR_EXCHANGE, "length is -1"},
     {negative_offset, VIA_ERROR_EXCHANGE, "offset -1"},
     {child_offset_negative, VIA_ERROR_EXCHANGE, "offset -2"},
-    {offset_past_int64, VIA_ERROR_EXCHANGE, "offset 9223372036854775807"},
+    {offset_past_int64, VIA_ERROR_EXCHANGE, "offset 9223372036854775807; expected 0 or more, and a sum below 2^63"},
     {no_child, VIA_ERROR_EXCHANGE, "column.n_children is 0"},
     {no_schema_child, VIA_ERROR_EXCHANGE, "schema.n_children 0"},
     {two_children, VIA_ERROR_EXCHANGE, "column.n_children is 2"},
