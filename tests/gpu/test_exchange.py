@@ -242,6 +242,23 @@ def test_a_tensor_that_lies_about_its_device_stays_its_producers(
     assert open_capsule(capsule).tensor.ndim == 2
 
 
+@pytest.mark.parametrize("reported", [CUDA, MANAGED])
+@pytest.mark.parametrize("legacy", [False, True])
+def test_host_memory_of_a_producer_that_reports_a_device_is_refused_by_name(legacy: bool, reported: int) -> None:
+    producer = Producer(legacy=legacy)
+
+    class Liar:
+        def __dlpack__(self, **_: object) -> Any:
+            return producer.capsule()
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (reported, 0)
+
+    for call in (via.from_dlpack, via.asarray):
+        with pytest.raises(BufferError, match=r"tensor of host memory; expected .* as x.__dlpack_device__\(\) reports"):
+            call(Liar())
+
+
 def test_a_tensor_past_the_end_of_its_allocation_is_refused() -> None:
     block = Block(64)
     producer = produced(block, shape=(2, 3), strides=(100000000, 1))

@@ -50,7 +50,13 @@ PyObject *import_tensor(PyObject *capsule, const char *name, const char *used_na
     auto *tensor = static_cast<Tensor *>(PyCapsule_GetPointer(capsule, name));
     const via_dlpack_options options = options_of(wanted);
     via_array *array = nullptr;
-    const bool unlock = has_known_fields(*tensor) && takes_time(tensor->dl_tensor, wanted);
+    const bool is_known = has_known_fields(*tensor);
+    if (stream != nullptr && is_known && tensor->dl_tensor.device.device_type == kDLCPU) {
+        return raise(VIA_ERROR_EXCHANGE,
+                     "from_dlpack: x.__dlpack__() returned a tensor of host memory; expected that of a CUDA device, as "
+                     "x.__dlpack_device__() reports");
+    }
+    const bool unlock = is_known && takes_time(tensor->dl_tensor, wanted);
     PyCapsule_SetName(capsule, used_name);
     const via_status status = without_gil(unlock, [&] { return import(tensor, &options, stream, &array); });
     if (status != VIA_OK) {
