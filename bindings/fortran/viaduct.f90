@@ -186,7 +186,8 @@ contains
     text = decimal(int(number, c_int64_t))
   end function
 
-  pure function letters_of(number) result(count)
+  ! `recursive`, since gfortran's -fno-automatic saves variables of other procedures, and a pure one may save none.
+  pure recursive function letters_of(number) result(count)
     integer(c_int64_t), intent(in) :: number
     integer :: count
     character(len=24) :: room

@@ -123,6 +123,14 @@ def compiler(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return request.param, folder
 
 
+@pytest.mark.skipif(shutil.which("gfortran") is None, reason="there is no gfortran")
+@pytest.mark.parametrize("option", ["-std=f2018", "-fdefault-integer-8", "-fdefault-real-8", "-fno-automatic"])
+def test_the_module_compiles_with_the_options_of_older_projects(option: str, tmp_path: Path) -> None:
+    """CMake compiles the module with the options of the project that asks for it."""
+    for source in ("viaduct_c", "viaduct"):
+        run("gfortran", option, f"-J{tmp_path}", "-fsyntax-only", FOLDER / f"{source}.f90")
+
+
 def link(compiler: tuple[str, Path], program: Path, *sources: object) -> None:
     name, folder = compiler
     where = library().parent
