@@ -46,6 +46,12 @@ def test_the_layer_compiles_alone_and_twice_without_a_warning(compiler: str, sta
 
 
 @pytest.mark.parametrize("compiler", FEW_COMPILERS)
+def test_the_layer_compiles_after_the_macros_of_complex_numbers_in_c(compiler: str) -> None:
+    """<complex.h> defines `I`, in C++ too unless the standard is a strict one: FFTW's callers include it."""
+    compile_text(compiler, '#include <complex.h>\n#include "viaduct/viaduct.hpp"\n', "-std=gnu++17")
+
+
+@pytest.mark.parametrize("compiler", FEW_COMPILERS)
 def test_without_exceptions_in_the_compiler_errors_are_returned(compiler: str) -> None:
     text = '#include "viaduct/viaduct.hpp"\nbool f() { return viaduct::require().has_value(); }\n'
     compile_text(compiler, text, "-std=c++17", "-fno-exceptions")

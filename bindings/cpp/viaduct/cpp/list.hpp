@@ -53,15 +53,15 @@ private:
 
 namespace lists {
 
-template <class I>
-inline constexpr bool is_number = std::is_integral_v<I> && !std::is_same_v<I, bool>;
+template <class Number>
+inline constexpr bool is_number = std::is_integral_v<Number> && !std::is_same_v<Number, bool>;
 
 // Converts a number to T; one that does not fit becomes the least T, which the library refuses in every list.
-template <class T, class I>
-constexpr T number_as(I number) noexcept {
+template <class T, class Number>
+constexpr T number_as(Number number) noexcept {
     const T held = static_cast<T>(number);
-    bool same = static_cast<I>(held) == number;
-    if constexpr (std::is_signed_v<T> != std::is_signed_v<I>) {
+    bool same = static_cast<Number>(held) == number;
+    if constexpr (std::is_signed_v<T> != std::is_signed_v<Number>) {
         same = same && held >= T{};
     }
     return same ? held : std::numeric_limits<T>::min();
@@ -72,8 +72,8 @@ template <class T>
 struct Entry {
     T value;
 
-    template <class I, class = std::enable_if_t<is_number<I>>>
-    constexpr Entry(I number) noexcept : value(number_as<T>(number)) {}
+    template <class Number, class = std::enable_if_t<is_number<Number>>>
+    constexpr Entry(Number number) noexcept : value(number_as<T>(number)) {}
 };
 
 template <class T>
