@@ -167,6 +167,54 @@ def test_one_program_has_parts_of_several_standards_that_return_errors(compiler:
     assert said == ["via_array_select: index is 9; expected -3 to 2 along axis 0"] * 2
 
 
+THROWING = """
+#define VIADUCT_RETURN_ERRORS 1
+#include "viaduct/viaduct.hpp"
+#include <cstdio>
+long size_without(via_array *array);
+int main() {
+    const auto array = viaduct::Array::empty<float>({3, 4});
+    try {
+        static_cast<void>(array.value().select(0, 9).value());
+    } catch (const viaduct::BadExpectedAccess<viaduct::Error> &caught) {
+        std::puts(caught.error().what());
+    }
+    try {
+        viaduct::copy(array.value(), viaduct::Array()).value();
+    } catch (const viaduct::BadExpectedAccess<viaduct::Error> &caught) {
+        std::printf("%s; %ld\\n", caught.error().name(), size_without(array.value().get()));
+    }
+}
+"""
+ABORTING = """
+#include "viaduct/viaduct.hpp"
+long size_without(via_array *array) {
+    via_array_retain(array);
+    const viaduct::Array own(array);
+    own.synchronize().value();
+    return own.select(0, 0).value().size();
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", FEW_COMPILERS)
+def test_value_throws_in_the_parts_that_have_exceptions_whatever_the_others_have(compiler: str, tmp_path: Path) -> None:
+    """The linker takes one of functions of a name, the first: there must be none of which only one part's is right."""
+    parts = []
+    for name, text, option in (("throwing", THROWING, "-fexceptions"), ("aborting", ABORTING, "-fno-exceptions")):
+        parts.append(tmp_path / f"{name}.o")
+        source = ["-x", "c++", "-c", "-", "-o", parts[-1]]
+        run(compiler, "-std=c++17", "-O0", option, *STRICT, *INCLUDES, *source, stdin=text)
+    where = library().parent
+    for order in (parts, parts[::-1]):
+        run(compiler, *order, "-o", tmp_path / "whole", f"-L{where}", "-lviaduct", f"-Wl,-rpath,{where}")
+        said = run(tmp_path / "whole").splitlines()
+        assert said == [
+            "via_array_select: index is 9; expected -3 to 2 along axis 0",
+            "VIA_ERROR_INVALID_ARGUMENT; 4",
+        ]
+
+
 MDSPAN = """
 #include "viaduct/viaduct.hpp"
 #include <cstdio>

@@ -47,9 +47,10 @@ private:
 
 namespace results {
 
-// Without exceptions the program ends, as with std::expected.
+// Without exceptions the program ends, as with std::expected. What calls this is inlined always, as this is: parts of
+// one program with and without exceptions have the same classes, and the linker would take one part's code for all.
 template <class E>
-[[noreturn]] void throw_bad_access(const E &error) {
+[[noreturn, gnu::always_inline]] inline void throw_bad_access(const E &error) {
 #if defined(__cpp_exceptions)
     throw BadExpectedAccess<E>(error);
 #else
@@ -89,9 +90,9 @@ public:
 
     const E &error() const { return *std::get_if<1>(&held_); }
 
-    T &value() & { return *checked(); }
-    const T &value() const & { return *const_cast<Expected *>(this)->checked(); }
-    T &&value() && { return std::move(*checked()); }
+    [[gnu::always_inline]] inline T &value() & { return *checked(); }
+    [[gnu::always_inline]] inline const T &value() const & { return *const_cast<Expected *>(this)->checked(); }
+    [[gnu::always_inline]] inline T &&value() && { return std::move(*checked()); }
 
     template <class Default>
     T value_or(Default &&other) && {
@@ -99,7 +100,7 @@ public:
     }
 
 private:
-    T *checked() {
+    [[gnu::always_inline]] inline T *checked() {
         if (!has_value()) {
             results::throw_bad_access(error());
         }
@@ -120,7 +121,7 @@ public:
 
     const E &error() const { return *error_; }
 
-    void value() const {
+    [[gnu::always_inline]] inline void value() const {
         if (!has_value()) {
             results::throw_bad_access(error());
         }
