@@ -339,7 +339,7 @@ typedef struct via_device_properties {
     char routes[512];           /**< a line for each route of a copy: on, or off with the reason */
 } via_device_properties;
 /** Initialiser of a via_device_properties. */
-#define VIA_DEVICE_PROPERTIES_INIT {(int32_t)sizeof(via_device_properties), 0, 0, 0, 0, 0, 0, 0, {0}, {0}}
+#define VIA_DEVICE_PROPERTIES_INIT {sizeof(via_device_properties), 0, 0, 0, 0, 0, 0, 0, {0}, {0}}
 
 /**
  * Describes one device, VIA_DEVICE_CPU or VIA_DEVICE_CUDA. Initialise *out_properties with VIA_DEVICE_PROPERTIES_INIT.
@@ -403,7 +403,7 @@ typedef struct via_stats_info {
     int64_t pending_tasks;       /**< tasks that have not ended */
 } via_stats_info;
 /** Initialiser of a via_stats_info. */
-#define VIA_STATS_INFO_INIT {(int32_t)sizeof(via_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define VIA_STATS_INFO_INIT {sizeof(via_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /**
  * Counts live objects. Initialise *out_stats with VIA_STATS_INFO_INIT. While other threads work, the numbers are of
@@ -549,7 +549,7 @@ typedef struct via_pointer_info {
     int64_t nbytes;      /**< its size; 0, with base_address NULL, if the driver does not report it */
 } via_pointer_info;
 /** Initialiser of a via_pointer_info. */
-#define VIA_POINTER_INFO_INIT {(int32_t)sizeof(via_pointer_info), 0, 0, 0, 0, 0}
+#define VIA_POINTER_INFO_INIT {sizeof(via_pointer_info), 0, 0, 0, 0, 0}
 
 /**
  * Finds out which memory an address points to. Initialise *out_info with VIA_POINTER_INFO_INIT. Reports pinned
@@ -718,7 +718,7 @@ typedef struct via_dlpack_options {
     int32_t copy;             /**< VIA_COPY_... */
 } via_dlpack_options;
 /** Initialiser of a via_dlpack_options. */
-#define VIA_DLPACK_OPTIONS_INIT {(int32_t)sizeof(via_dlpack_options), 0, 0, 0, 0, 0}
+#define VIA_DLPACK_OPTIONS_INIT {sizeof(via_dlpack_options), 0, 0, 0, 0, 0}
 
 /**
  * Exports the array as a DLPack 1.x tensor; options may be NULL. The caller passes *out_tensor on, or ends it with
@@ -777,7 +777,7 @@ typedef struct via_array_interface {
     char typestr[16];    /**< NumPy's typestr: "<f4", or "|V12" for a record */
 } via_array_interface;
 /** Initialiser of a via_array_interface. */
-#define VIA_ARRAY_INTERFACE_INIT {(int32_t)sizeof(via_array_interface), 0, 0, 0, 0, 0, 0, 0, {0}, {0}, {0}}
+#define VIA_ARRAY_INTERFACE_INIT {sizeof(via_array_interface), 0, 0, 0, 0, 0, 0, 0, {0}, {0}, {0}}
 
 /**
  * Describes host, pinned or managed memory as __array_interface__ does, after waiting on the host until it is ready.
@@ -1113,7 +1113,7 @@ typedef struct via_convert_options {
     int32_t pad;         /**< not read */
 } via_convert_options;
 /** Initialiser of a via_convert_options. */
-#define VIA_CONVERT_OPTIONS_INIT {(int32_t)sizeof(via_convert_options), 0, 0, 0, 0, 0, 0, 0, 0}
+#define VIA_CONVERT_OPTIONS_INIT {sizeof(via_convert_options), 0, 0, 0, 0, 0, 0, 0, 0}
 
 /**
  * Copies rows by index: row src_index[k] of src to row dst_index[k] of dst, for each k. A row is the part of an array
@@ -1366,7 +1366,7 @@ typedef struct via_file_options {
     int32_t as_bytes;     /**< 1: a transfer may differ from the file's shape and element type: see above */
 } via_file_options;
 /** Initialiser of a via_file_options. */
-#define VIA_FILE_OPTIONS_INIT {(int32_t)sizeof(via_file_options), 0, 0, 0, 0, 0, 0, 0}
+#define VIA_FILE_OPTIONS_INIT {sizeof(via_file_options), 0, 0, 0, 0, 0, 0, 0}
 
 /** Properties of a file, from via_file_info. */
 typedef struct via_file_properties {
@@ -1381,7 +1381,7 @@ typedef struct via_file_properties {
     int64_t shape[64];    /**< .npy, window: ndim extents */
 } via_file_properties;
 /** Initialiser of a via_file_properties. */
-#define VIA_FILE_PROPERTIES_INIT {(int32_t)sizeof(via_file_properties), 0, 0, 0, 0, 0, 0, 0, {0}}
+#define VIA_FILE_PROPERTIES_INIT {sizeof(via_file_properties), 0, 0, 0, 0, 0, 0, 0, {0}}
 
 /**
  * Opens an existing regular file; options may be NULL. The path is any bytes that the system accepts. Checks every
