@@ -28,9 +28,10 @@ function(viaduct_compiler_file out name)
 endfunction()
 
 # Sets out_symbols to "KIND NAME VERSION" of each symbol that libc had at the floor, KIND being the letter that nm gives it.
-# Those without a default version are left out: they are for programs of long ago.
+# Those without a default version are left out: they are for programs of long ago. LLVM's nm and GNU's of 2.35 or newer
+# show versions unasked, and LLVM's has no option for it.
 function(viaduct_symbols_at_floor out_symbols libc)
-  execute_process(COMMAND "${CMAKE_NM}" -D --with-symbol-versions "${libc}" OUTPUT_VARIABLE listed)
+  execute_process(COMMAND "${CMAKE_NM}" -D "${libc}" OUTPUT_VARIABLE listed)
   string(REGEX MATCHALL "[TWiDBRV] [A-Za-z0-9_]+@+GLIBC_[0-9.]+" listed "${listed}")
   set(names "")
   foreach(line IN LISTS listed)

@@ -2,6 +2,8 @@
 
 import hashlib
 import re
+import shutil
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
@@ -57,6 +59,26 @@ def too_new(needs: str) -> list[str]:
 def test_what_is_too_new_is_recognised() -> None:
     needs = "Name: GLIBC_2.28 Name: GLIBC_2.2.5 Name: GCC_3.0 Name: GLIBC_2.29 Name: GLIBCXX_3.4 Name: GCC_12.0.0"
     assert too_new(needs) == ["GLIBC_2.29", "GLIBCXX_3.4", "GCC_12.0.0"]
+
+
+SYMBOLS = f"""
+include({ROOT}/pkgconfig/portable/portable.cmake)
+viaduct_compiler_file(libc libc.so.6)
+viaduct_symbols_at_floor(symbols "${{libc}}")
+message("${{symbols}}")
+"""
+
+
+def test_symbols_at_the_floor_are_listed_by_llvms_nm_too(tmp_path: Path) -> None:
+    """CMake takes that one next to clang. It knows no --with-symbol-versions, and then lists nothing."""
+    like_llvm = tmp_path / "nm"
+    like_llvm.write_text(f'#!/bin/sh\ncase "$*" in *--*) exit 1 ;; esac\nexec {shutil.which("nm")} "$@"\n')
+    like_llvm.chmod(0o755)
+    (tmp_path / "list.cmake").write_text(SYMBOLS)
+    command = ["cmake", "-DCMAKE_CXX_COMPILER=c++", f"-DCMAKE_NM={like_llvm}", "-P", tmp_path / "list.cmake"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    symbols = done.stderr.strip().split(";")
+    assert len(symbols) > 1000
 
 
 def test_every_package_carries_the_library(packages: Path, natives: dict[str, Path]) -> None:
