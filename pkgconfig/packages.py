@@ -34,8 +34,9 @@ class LeftOut(Exception):
 def run(*command: object, cwd: Path = ROOT, **environment: str) -> None:
     words = [str(word) for word in command]
     env = os.environ | environment
+    # A tarball has the modes of its folders as they were made, and root unpacks them so: everyone must be able to enter.
     done = subprocess.run(
-        words, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        words, cwd=cwd, env=env, umask=0o022, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     if done.returncode != 0:
         sys.exit(f"{' '.join(words)}\nexited with {done.returncode}:\n{done.stdout}")

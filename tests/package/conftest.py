@@ -68,9 +68,10 @@ def consumer(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def packages(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with every package that can be made of what was built."""
+    """A folder with every package that can be made of what was built, by somebody whose files are for himself alone."""
     dist = tmp_path_factory.mktemp("dist")
-    shell(sys.executable, ROOT / "pkgconfig/packages.py", BUILD, dist)
+    for_himself = ("sh", "-c", 'umask 077; exec "$@"', "sh")
+    shell(*for_himself, sys.executable, ROOT / "pkgconfig/packages.py", BUILD, dist)
     return dist
 
 

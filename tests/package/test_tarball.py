@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,11 @@ def test_the_header_of_dlpack_comes_with_its_licence(unpacked: Path) -> None:
     assert wanted and found >= [int(wanted[1]), int(wanted[2])]
     licences = [path.read_text() for path in (unpacked / "share/doc/viaduct/dlpack").iterdir()]
     assert any("Apache License" in text for text in licences)
+
+
+def test_what_root_unpacks_everyone_may_read(packages: Path) -> None:
+    (tarball,) = packages.glob("*.tar.gz")
+    with tarfile.open(tarball) as archive:
+        modes = {each.name: (each.mode, 0o5 if each.isdir() else 0o4) for each in archive}
+    closed = [name for name, (mode, wanted) in modes.items() if mode & wanted != wanted]
+    assert closed == []
