@@ -71,6 +71,20 @@ def test_a_suite_that_there_is_not_is_refused_by_name_before_anything_is_install
     assert done.stderr.startswith("dev: test: the suite is 'rust'; expected --all, or of aarch64 asan csharp ")
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [("pages --chek", "--check or none"), ("lint --al", "--all or none"), ("gpu-bundle language", "languages or none")]
+    + [("docs html", "none"), ("format src", "none"), ("pages --check docs", "--check or none")],
+)
+def test_an_argument_that_a_command_does_not_take_is_refused_before_anything_is_done(
+    command: str, expected: str
+) -> None:
+    done = subprocess.run([ROOT / "dev", *command.split()], capture_output=True, text=True, check=False)
+    name, _, given = command.partition(" ")
+    refusal = f"dev: {name}: the argument is '{given}'; expected {expected}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", refusal)
+
+
 def test_a_population_that_there_is_not_is_refused_and_each_that_there_is_is_in_the_help() -> None:
     done = subprocess.run([ROOT / "dev", "bench", "layouts", "devices"], capture_output=True, text=True, check=False)
     refusal = "dev: bench: the population is 'devices'; expected one of gpu host hptt link peer programs\n"
