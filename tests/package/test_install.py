@@ -147,6 +147,7 @@ def test_the_source_tree_serves_as_a_subproject_and_installs_nothing_then(
     wanted = AS_TESTED | {
         "VIADUCT_SOURCE_DIR": ROOT,
         "CONSUMER_DIR": consumer,
+        "CMAKE_UNITY_BUILD": "ON",
         "CMAKE_INSTALL_PREFIX": tmp_path / "prefix",
     }
     if cache := shutil.which("ccache"):
