@@ -131,14 +131,17 @@ Status lease_storage(Storage *storage, FileName *out_file) {
     return VIA_OK;
 }
 
+// The owner may have released the memory between the two steps. Its lock then ended with its file, and its descriptor
+// is gone: that is looked at after the lock.
 Status join_lease(const FileName &file, int *out_descriptor) {
     int descriptor = -1;
     int64_t nbytes = 0;
     VIA_TRY(open_shared_file(file, true, &descriptor, &nbytes));
-    if (!lock_file(descriptor, F_RDLCK)) {
-        const int code = errno;
+    const bool locked = lock_file(descriptor, F_RDLCK);
+    const int code = errno;
+    if (!locked || !is_shared_file(file)) {
         close_descriptor(descriptor);
-        return code == EAGAIN || code == EACCES
+        return locked || code == EAGAIN || code == EACCES
                    ? fail(VIA_ERROR_EXCHANGE, "process %d has released the memory; expected it to hold an array on it",
                           file.process)
                    : fail_with_errno(VIA_ERROR_IO, code, "locking the lease of process %d", file.process);

@@ -34,15 +34,9 @@ void write_link(const FileName &name, char *text) {
     std::snprintf(text, kLongestText, "/memfd:viaduct-%016" PRIx64, name.number);
 }
 
-// Returns whether a descriptor is of that file. Sets errno if its link cannot be read.
-bool is_of_file(const char *path, const FileName &name) {
-    char expected[kLongestText];
-    char found[kLongestText] = {0};
-    write_link(name, expected);
-    const size_t length = std::strlen(expected);
-    errno = ENOENT;
-    const ssize_t read = readlink(path, found, sizeof found - 1);
-    return read >= static_cast<ssize_t>(length) && std::memcmp(found, expected, length) == 0;
+// Writes the path of the descriptor.
+void write_path(const FileName &name, char *path) {
+    std::snprintf(path, kLongestText, "/proc/%d/fd/%d", name.process, name.descriptor);
 }
 
 // Makes the file non-executable if the system supports it: it may accept no others (vm.memfd_noexec).
@@ -127,11 +121,23 @@ Status make_shared_file(int64_t nbytes, FileName *out_name) {
     return VIA_OK;
 }
 
+bool is_shared_file(const FileName &name) {
+    char path[kLongestText];
+    char expected[kLongestText];
+    char found[kLongestText] = {0};
+    write_path(name, path);
+    write_link(name, expected);
+    const size_t length = std::strlen(expected);
+    errno = ENOENT;
+    const ssize_t read = readlink(path, found, sizeof found - 1);
+    return read >= static_cast<ssize_t>(length) && std::memcmp(found, expected, length) == 0;
+}
+
 Status open_shared_file(const FileName &name, bool writable, int *out_descriptor, int64_t *out_nbytes) {
     char path[kLongestText];
-    std::snprintf(path, sizeof path, "/proc/%d/fd/%d", name.process, name.descriptor);
+    write_path(name, path);
     // Checks the link first: opening another file may have effects.
-    const int descriptor = is_of_file(path, name) ? open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC) : -1;
+    const int descriptor = is_shared_file(name) ? open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC) : -1;
     if (descriptor < 0) {
         return errno == ENOENT ? not_found(name) : io_error("opening the memory that another process shares");
     }

@@ -22,6 +22,9 @@ struct FileName {
 // Errors: VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_IO.
 VIA_NODISCARD Status make_shared_file(int64_t nbytes, FileName *out_name);
 
+// Returns whether the process still has the file of that name open. Sets errno if not.
+bool is_shared_file(const FileName &name);
+
 // Opens a file by its name, also one of this process, and stores its size.
 // Errors: VIA_ERROR_EXCHANGE if it is gone, or not from make_shared_file; VIA_ERROR_IO if it may not be opened.
 VIA_NODISCARD Status open_shared_file(const FileName &name, bool writable, int *out_descriptor, int64_t *out_nbytes);

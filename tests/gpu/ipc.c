@@ -1,7 +1,10 @@
 /* Memory of a device that other processes use: in place, for as long as they like, whoever ends first. */
+#define _GNU_SOURCE /* F_OFD_SETLK */
 #include "support.h"
 
 #include <signal.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../capi/ipc_support.h"
@@ -30,6 +33,23 @@ static int32_t ask(const other_process *other, char command) {
 }
 
 static CUdeviceptr address_of(via_array *array) { return (CUdeviceptr)(uintptr_t)via_array_data(array); }
+
+/* Called once, before the library locks a file the next time. */
+static void (*before_lock)(void);
+
+/* In the place of the system's own, for the library too. */
+int fcntl(int file, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    if (command == F_OFD_SETLK && before_lock != NULL) {
+        void (*visit)(void) = before_lock;
+        before_lock = NULL;
+        visit();
+    }
+    return (int)syscall(SYS_fcntl, file, command, argument);
+}
 
 /* ------------------------------------------------------------------------------------------------ the other process */
 
@@ -97,6 +117,18 @@ static void try_what_comes(void) {
         via_array_release(array);
     }
     _exit(0);
+}
+
+static void say_and_wait(void) {
+    char go_on = 0;
+    reply(VIA_OK);
+    assert_int_equal(read(0, &go_on, 1), 1);
+}
+
+/* Waits between its look for the memory and the lock on it. */
+static void import_slowly(void) {
+    before_lock = say_and_wait;
+    import_what_comes();
 }
 
 static void export_until_the_end(void) {
@@ -206,6 +238,21 @@ static void whoever_comes_too_late_is_refused(void **state) {
     send(&late, &given, sizeof given);
     assert_int_equal(answer(&late), VIA_ERROR_EXCHANGE);
     assert_int_equal(end_apart(&late), 0);
+}
+
+static void whoever_is_overtaken_by_the_release_is_refused(void **state) {
+    (void)state;
+    atomic_int released = 0;
+    via_array *array = wrap_device(device_memory(count), count, &released);
+    const description given = describe(array);
+    const other_process slow = start_apart(import_slowly, no_settings);
+    send(&slow, &given, sizeof given);
+    assert_int_equal(answer(&slow), VIA_OK);
+    via_array_release(array);
+    assert_int_equal(atomic_load(&released), 1);
+    send(&slow, "", 1);
+    assert_int_equal(answer(&slow), VIA_ERROR_EXCHANGE);
+    assert_int_equal(end_apart(&slow), 0);
 }
 
 static void memory_stays_when_the_process_that_made_it_has_ended(void **state) {
@@ -385,6 +432,7 @@ int main(void) {
         GPU_TEST(importers_that_end_or_are_killed_release),
         GPU_TEST(a_release_waits_for_nobody_where_nobody_has_taken_it_in),
         GPU_TEST(whoever_comes_too_late_is_refused),
+        GPU_TEST(whoever_is_overtaken_by_the_release_is_refused),
         GPU_TEST(memory_stays_when_the_process_that_made_it_has_ended),
         GPU_TEST(what_is_being_written_is_waited_for),
         GPU_TEST(an_array_without_elements_has_no_memory_to_wait_for),
