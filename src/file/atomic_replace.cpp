@@ -29,6 +29,27 @@ namespace {
 constexpr char kAccessList[] = "system.posix_acl_access";
 constexpr size_t kMostAttributes = 65536;  // bytes of the kernel's largest list, and of its largest value
 
+// An open file, and a name for calls that take a path: it is the same file when it was removed or replaced meanwhile.
+// Without /proc that name is the path.
+class NamedFile {
+public:
+    NamedFile(int descriptor, const char *path) : path_(path) {
+        struct stat found{};
+        std::snprintf(link_, sizeof link_, "/proc/self/fd/%d", descriptor);
+        name_ = lstat(link_, &found) == 0 ? link_ : path;
+    }
+    NamedFile(const NamedFile &) = delete;
+    NamedFile &operator=(const NamedFile &) = delete;
+
+    const char *name() const { return name_; }
+    const char *path() const { return path_; }  // for texts
+
+private:
+    char link_[32];
+    const char *name_;
+    const char *path_;
+};
+
 // Sets owner and group separately: a process that may not change the owner may still be in the group.
 Status copy_owner(const struct stat &wanted, OpenFile *to, struct stat *out_now) {
     if (fstat(to->descriptor(), out_now) != 0) {
@@ -80,7 +101,7 @@ Status attribute_failed(const char *name, const char *path, int error) {
     return io_failed(what, path, error);
 }
 
-Status copy_attribute(const char *from, const char *name, bool has_group, char (&value)[kMostAttributes],
+Status copy_attribute(const NamedFile &from, const char *name, bool has_group, char (&value)[kMostAttributes],
                       OpenFile *to) {
     if (is_of_content(name)) {
         return VIA_OK;
@@ -89,30 +110,30 @@ Status copy_attribute(const char *from, const char *name, bool has_group, char (
         return fail_with_code(VIA_ERROR_IO, EPERM,
                               "%.400s has an access control list and a group that cannot be preserved: EPERM "
                               "(Operation not permitted); expected a group of this process",
-                              from);
+                              from.path());
     }
-    const ssize_t length = getxattr(from, name, value, sizeof value);
+    const ssize_t length = getxattr(from.name(), name, value, sizeof value);
     const bool kept = length >= 0 && fsetxattr(to->descriptor(), name, value, static_cast<size_t>(length), 0) == 0;
-    return kept || !must_be_kept(name) ? VIA_OK : attribute_failed(name, from, errno);
+    return kept || !must_be_kept(name) ? VIA_OK : attribute_failed(name, from.path(), errno);
 }
 
 // Copies extended attributes. `has_group`: the group is preserved.
-Status copy_extended(const char *from, bool has_group, OpenFile *to) {
+Status copy_extended(const NamedFile &from, bool has_group, OpenFile *to) {
     struct Room {
         char names[kMostAttributes];
         char value[kMostAttributes];
     };
     std::unique_ptr<Room> room;
-    ssize_t length = listxattr(from, nullptr, 0);
+    ssize_t length = listxattr(from.name(), nullptr, 0);
     if (length > 0) {
         room.reset(new (std::nothrow) Room);
         if (room == nullptr) {
             return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the attributes of a file");
         }
-        length = listxattr(from, room->names, sizeof room->names);
+        length = listxattr(from.name(), room->names, sizeof room->names);
     }
     if (length < 0 && errno != ENOTSUP && errno != ENOSYS) {
-        return io_failed("asking for the attributes of", from, errno);
+        return io_failed("asking for the attributes of", from.path(), errno);
     }
     for (ssize_t at = 0; at < length; at += static_cast<ssize_t>(std::strlen(room->names + at)) + 1) {
         VIA_TRY(copy_attribute(from, room->names + at, has_group, room->value, to));
@@ -128,10 +149,10 @@ Status drop_access_list(OpenFile *to) {
 }
 
 // Copies owner, permissions, access control list and extended attributes to `to`, which has no content yet. `found` is
-// the stat of the path `from`. Grants no new rights: if the group cannot be preserved, the new group gets the rights of
+// the stat of `from`. Grants no new rights: if the group cannot be preserved, the new group gets the rights of
 // others. Preserves the system's attributes if allowed. Errors: VIA_ERROR_IO for permissions, an access control list or
 // a user attribute that cannot be preserved.
-Status copy_attributes(const char *from, const struct stat &found, OpenFile *to) {
+Status copy_attributes(const NamedFile &from, const struct stat &found, OpenFile *to) {
     struct stat now{};
     VIA_TRY(set_permissions(to, S_IRUSR | S_IWUSR));
     VIA_TRY(copy_owner(found, to, &now));
@@ -221,14 +242,41 @@ Status name_temporary(const char *target, char (&out_path)[PATH_MAX]) {
     return length < PATH_MAX ? VIA_OK : io_failed("naming a temporary file for", target, ENAMETOOLONG);
 }
 
-Status look_at_target(const char *target, struct stat *out_found, bool *out_there) {
-    *out_there = lstat(target, out_found) == 0;
-    return *out_there || errno == ENOENT ? VIA_OK : io_failed("asking about", target, errno);
-}
-
 Status check_regular(const char *target, const struct stat &found) {
     return S_ISREG(found.st_mode) ? VIA_OK : not_regular(target, name_of_kind(found.st_mode));
 }
+
+// The file that has a path now, through a descriptor that only names it (O_PATH).
+class Target {
+public:
+    Target() = default;
+    ~Target() {
+        if (is_there()) {
+            close_descriptor(descriptor_);
+        }
+    }
+    Target(const Target &) = delete;
+    Target &operator=(const Target &) = delete;
+
+    // Errors: VIA_ERROR_UNSUPPORTED for what is no regular file, VIA_ERROR_IO.
+    Status find(const char *path) {
+        path_ = path;
+        descriptor_ = static_cast<int>(TEMP_FAILURE_RETRY(::open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC)));
+        if (!is_there() && errno == ENOENT) {
+            return VIA_OK;
+        }
+        return is_there() && fstat(descriptor_, &found_) == 0 ? check_regular(path, found_)
+                                                              : io_failed("asking about", path, errno);
+    }
+
+    bool is_there() const { return descriptor_ >= 0; }
+    Status copy_attributes_to(OpenFile *to) const { return copy_attributes({descriptor_, path_}, found_, to); }
+
+private:
+    const char *path_ = nullptr;
+    int descriptor_ = -1;
+    struct stat found_{};
+};
 
 Status open_temporary(const char *target, mode_t permissions, OpenFile **out_file) {
     constexpr int32_t kTries = 100;
@@ -258,15 +306,13 @@ Status resolve_target(const char *path, char **out_target) {
 Status create_temporary(const char *target, OpenFile **out_file) {
     constexpr mode_t kOwn = 0600;
     constexpr mode_t kUsual = 0666;
-    struct stat found{};
-    bool is_there = false;
-    VIA_TRY(look_at_target(target, &found, &is_there));
-    if (!is_there) {
+    Target found;
+    VIA_TRY(found.find(target));
+    if (!found.is_there()) {
         return open_temporary(target, kUsual, out_file);
     }
-    VIA_TRY(check_regular(target, found));
     VIA_TRY(open_temporary(target, kOwn, out_file));
-    const Status status = copy_attributes(target, found, *out_file);
+    const Status status = found.copy_attributes_to(*out_file);
     if (status != VIA_OK) {
         (*out_file)->remove_temporary();
         std::exchange(*out_file, nullptr)->release();
@@ -311,7 +357,7 @@ Status AtomicReplace::begin_named(const FileRange &range) {
     VIA_TRY(check_target());
     VIA_TRY(open_temporary(file_->target, 0600, &open_));
     is_new_ = true;
-    VIA_TRY(copy_attributes(file_->target, before_, open_));
+    VIA_TRY(copy_attributes({before.get()->descriptor(), file_->target}, before_, open_));
     return copy_rest(before.get(), range);
 }
 
@@ -329,14 +375,9 @@ Status AtomicReplace::begin_unnamed() {
         return io_failed("resizing", open_->path(), errno);
     }
     file_->is_dirty = true;
-    struct stat found{};
-    bool is_there = false;
-    VIA_TRY(look_at_target(file_->target, &found, &is_there));
-    if (!is_there) {
-        return VIA_OK;
-    }
-    VIA_TRY(check_regular(file_->target, found));
-    return copy_attributes(file_->target, found, open_);
+    Target found;
+    VIA_TRY(found.find(file_->target));
+    return found.is_there() ? found.copy_attributes_to(open_) : VIA_OK;
 }
 
 // Restores the header and zeros. Punching a hole never makes the file too short for mappings of it, but not every file
@@ -391,8 +432,8 @@ Status AtomicReplace::copy_data(OpenFile *from, int64_t start, int64_t end) {
 // file or nothing.
 Status AtomicReplace::check_target() const {
     struct stat found{};
-    bool is_there = false;
-    VIA_TRY(look_at_target(file_->target, &found, &is_there));
+    const bool is_there = lstat(file_->target, &found) == 0;
+    VIA_TRY(is_there || errno == ENOENT ? VIA_OK : io_failed("asking about", file_->target, errno));
     if (file_->is_unnamed) {
         return is_there ? check_regular(file_->target, found) : VIA_OK;
     }

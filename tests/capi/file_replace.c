@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* mknod */
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sys/sysmacros.h>
 
@@ -105,6 +106,65 @@ static void a_link_that_leads_nowhere_is_ENOENT_however_the_file_is_made(void **
     refused(VIA_ERROR_IO, "dangling|ENOENT", via_file_open(path_of("dangling"), &replacing, &file));
     assert_true(S_ISLNK(look_at("dangling").st_mode));
     assert_int_equal(unlink(path_of("dangling")), 0);
+}
+
+static void put_odd_at_once(void) { put_bytes("odd", 1); }
+static void take_odd_away(void) { (void)unlink(path_of("odd")); }
+
+/* Saves while another program does `visit`, before the call of the library's with this number. */
+static void save_and_visit(int32_t number, void (*visit)(void)) {
+    via_array *array = array_of(2, BYTES);
+    seen.calls = 0;
+    seen.visit_at = number;
+    seen.visit = visit;
+    ok(via_save(path_of("odd"), array, NULL));
+    seen.visit = NULL;
+    via_array_release(array);
+}
+
+/* As a program does that takes what it finds, or saves under the same name. */
+static void a_file_may_come_and_go_while_its_name_is_saved_to(void **state) {
+    (void)state;
+    const int before = count_scratch();
+    seen.renames = 1;
+    for (int32_t number = 1; number <= 40; ++number) {
+        put_bytes("odd", 1);
+        save_and_visit(number, take_odd_away);
+        assert_true(has_bytes("odd", 0, BYTES, 2));
+        take_odd_away();
+        save_and_visit(number, put_odd_at_once);
+        assert_true(has_bytes("odd", 0, BYTES, 2));
+        take_odd_away();
+    }
+    seen.renames = 0;
+    assert_int_equal(count_scratch(), before);
+}
+
+static void (*after_missing)(void);
+
+/* In the place of the system's own, for the library too. */
+char *realpath(const char *path, char *resolved) {
+    char *found = canonicalize_file_name(path);
+    const int error = errno;
+    if (found == NULL && after_missing != NULL) {
+        after_missing();
+    }
+    if (found != NULL && resolved != NULL) {
+        snprintf(resolved, PATH_MAX, "%s", found);
+        free(found);
+        found = resolved;
+    }
+    errno = error;
+    return found;
+}
+
+static void a_file_may_come_while_its_name_is_looked_for(void **state) {
+    (void)state;
+    after_missing = put_odd_at_once;
+    save_and_visit(0, NULL);
+    after_missing = NULL;
+    assert_true(has_bytes("odd", 0, BYTES, 2));
+    assert_true(remove_odd());
 }
 
 /* What neither names a file nor can. */
@@ -446,6 +506,8 @@ int main(void) {
         TEST(whatever_is_no_regular_file_is_refused_and_stays),
         TEST(what_is_there_when_a_made_file_is_named_is_looked_at_again),
         TEST(what_takes_the_place_of_a_file_while_it_is_written_stays),
+        TEST(a_file_may_come_and_go_while_its_name_is_saved_to),
+        TEST(a_file_may_come_while_its_name_is_looked_for),
         TEST(a_link_that_leads_nowhere_is_ENOENT_however_the_file_is_made),
         TEST(a_path_that_names_no_file_is_the_same_error_however_it_is_made),
         TEST(a_child_that_ends_leaves_a_made_file_to_its_parent),

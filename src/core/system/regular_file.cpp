@@ -45,12 +45,12 @@ int open_by_path(const char *path, int flags, const char **out_kind) {
     return opened < 0 || is_regular(opened, out_kind) ? opened : close_keeping_errno(opened);
 }
 
-// Returns whether a file could be created at a path without one: not through a dangling link, and not under a name that
-// only a directory can have.
+// Returns whether a file could be created at a path that had none: not through a dangling link, and not under a name
+// that only a directory can have. There may be one by now.
 bool may_be_made(const char *path) {
     const std::string_view text(path);
     struct stat found{};
-    return !text.empty() && !text.ends_with('/') && lstat(path, &found) != 0;
+    return !text.empty() && !text.ends_with('/') && (lstat(path, &found) != 0 || !S_ISLNK(found.st_mode));
 }
 
 // Copies the path: dirname and basename modify their argument.
