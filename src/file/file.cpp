@@ -343,19 +343,30 @@ Status write_content(via_file *file, const char *text) {
     return write_all(file->open, text, 0, file->header.data_offset);
 }
 
-// Opens or creates the file. *out_new: it is to be removed if the rest fails.
+// Opens or creates the file. *out_new: it is to be removed if the rest fails. Tries again if the file was there and
+// then was not: another program removed it, or the path is a link that leads nowhere.
 Status make_open(const char *path, via_file *file, bool *out_new) {
     constexpr mode_t kPermissions = 0666;
+    constexpr int32_t kTries = 10;
     VIA_TRY(file->atomic_write || file->durable ? resolve_target(path, &file->target) : VIA_OK);
     if (file->atomic_write) {
         VIA_TRY(create_temporary(file->target, &file->open));
         file->is_unnamed = true;  // its release removes the file
         return VIA_OK;
     }
-    const Status status = OpenFile::create(path, kPermissions, &file->open);
-    *out_new = status == VIA_OK;
-    const bool is_there = status != VIA_OK && (last_error_code() == EEXIST || last_error_code() == EISDIR);
-    return is_there ? OpenFile::open(path, O_RDWR, &file->open) : status;
+    Status status = VIA_OK;
+    for (int32_t i = 0; i < kTries; ++i) {
+        status = OpenFile::create(path, kPermissions, &file->open);
+        *out_new = status == VIA_OK;
+        if (*out_new || (last_error_code() != EEXIST && last_error_code() != EISDIR)) {
+            return status;
+        }
+        status = OpenFile::open(path, O_RDWR, &file->open);
+        if (status == VIA_OK || last_error_code() != ENOENT) {
+            return status;
+        }
+    }
+    return status;
 }
 
 }  // namespace

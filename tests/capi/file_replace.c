@@ -140,6 +140,21 @@ static void a_file_may_come_and_go_while_its_name_is_saved_to(void **state) {
     assert_int_equal(count_scratch(), before);
 }
 
+static void a_file_may_go_while_it_is_made_anew(void **state) {
+    (void)state;
+    for (int32_t number = 1; number <= 10; ++number) {
+        via_file *file = NULL;
+        put_bytes("odd", 1);
+        seen.calls = 0;
+        seen.visit_at = number;
+        seen.visit = take_odd_away;
+        ok(via_file_create(path_of("odd"), VIA_UINT8, 1, SHAPE(8), &in_place, &file));
+        seen.visit = NULL;
+        via_file_release(file);
+    }
+    take_odd_away();
+}
+
 static void (*after_missing)(void);
 
 /* In the place of the system's own, for the library too. */
@@ -507,6 +522,7 @@ int main(void) {
         TEST(what_is_there_when_a_made_file_is_named_is_looked_at_again),
         TEST(what_takes_the_place_of_a_file_while_it_is_written_stays),
         TEST(a_file_may_come_and_go_while_its_name_is_saved_to),
+        TEST(a_file_may_go_while_it_is_made_anew),
         TEST(a_file_may_come_while_its_name_is_looked_for),
         TEST(a_link_that_leads_nowhere_is_ENOENT_however_the_file_is_made),
         TEST(a_path_that_names_no_file_is_the_same_error_however_it_is_made),
