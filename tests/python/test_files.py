@@ -552,6 +552,20 @@ def test_a_closed_file_says_that_it_is_closed(numbers: Path) -> None:
         assert reported.value.status == raw.VIA_ERROR_INVALID_ARGUMENT
 
 
+@pytest.mark.parametrize("call", [lambda file, at: file.array(offset=at), lambda file, at: file[at]])
+def test_a_file_that_is_closed_during_a_call_says_so_too(numbers: Path, call: Any) -> None:
+    class Closing:
+        """As another thread does it meanwhile."""
+
+        def __index__(self) -> int:
+            file.close()
+            return 0
+
+    file = via.open(numbers, "r+")
+    with pytest.raises(via.InvalidArgumentError, match="the file is closed; expected an open file"):
+        call(file, Closing())
+
+
 @pytest.mark.parametrize("left", [0, 50, 128, 200_000])
 def test_a_file_that_was_cut_short_is_described_and_says_so_when_it_is_read(numbers: Path, left: int) -> None:
     with via.open(numbers) as file:

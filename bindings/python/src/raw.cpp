@@ -69,7 +69,13 @@ bool raw_array(const char *function, const char *argument, PyObject *value, via_
 
 bool raw_handle(HandleKind kind, const char *function, const char *argument, PyObject *value, void **out) {
     *out = nullptr;
-    return value == Py_None || handle_of_kind(kind, function, argument, value, out);
+    if (value == Py_None) {
+        return true;
+    }
+    if (handle_of_kind(kind, function, argument, value, out) && *out == nullptr) {
+        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: the %s is closed; expected an open %s", function, argument, argument);
+    }
+    return *out != nullptr;
 }
 
 bool raw_address(const char *function, const char *argument, PyObject *value, void **out) {

@@ -100,14 +100,8 @@ def _create(path: str | bytes, given: _Given, options: dict[str, int]) -> raw.Fi
 # ------------------------------------------------------------------------------------------------- attributes
 
 
-def _opened(file: raw.File) -> raw.File:
-    if file.closed:
-        raise raw.InvalidArgumentError("File: the file is closed; expected an open file")
-    return file
-
-
 def _info(file: raw.File) -> dict[str, Any]:
-    return dict(raw.via_file_info(_opened(file)))
+    return dict(raw.via_file_info(file))
 
 
 def _is_npy(info: dict[str, Any]) -> bool:
@@ -329,11 +323,11 @@ def write(file: raw.File, src: Any, offset: int = 0, *, stream: Any = None) -> N
 
 
 def read_submit(file: raw.File, dst: Any, offset: int = 0, *, stream: Any = None) -> raw.Task:
-    return raw.via_file_read_submit(_opened(file), offset, raw.asarray(dst), _as_stream(stream))
+    return raw.via_file_read_submit(file, offset, raw.asarray(dst), _as_stream(stream))
 
 
 def write_submit(file: raw.File, src: Any, offset: int = 0, *, stream: Any = None) -> raw.Task:
-    return raw.via_file_write_submit(_opened(file), offset, raw.asarray(src), _as_stream(stream))
+    return raw.via_file_write_submit(file, offset, raw.asarray(src), _as_stream(stream))
 
 
 class _Done:
@@ -349,7 +343,7 @@ def _begin_read(file: raw.File, dst: raw.Array, offset: int, stream: Any) -> raw
     thread."""
     if not raw._is_inside_callback():
         return read_submit(file, dst, offset, stream=stream)
-    raw.via_file_read(_opened(file), offset, dst, _as_stream(stream))
+    raw.via_file_read(file, offset, dst, _as_stream(stream))
     return _Done()
 
 
@@ -357,7 +351,7 @@ def _begin_write(file: raw.File, src: raw.Array, offset: int, stream: Any) -> ra
     """Writes as _begin_read() reads."""
     if not raw._is_inside_callback():
         return write_submit(file, src, offset, stream=stream)
-    raw.via_file_write(_opened(file), offset, src, _as_stream(stream))
+    raw.via_file_write(file, offset, src, _as_stream(stream))
     return _Done()
 
 
