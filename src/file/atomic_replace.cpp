@@ -181,7 +181,7 @@ int open_directory_of(const char *path) {
 class DirectoryLock {
 public:
     explicit DirectoryLock(const char *path) : directory_(open_directory_of(path)) {
-        for (int32_t i = 0; directory_ >= 0 && i < kTries && flock(directory_, LOCK_EX | LOCK_NB) != 0; ++i) {
+        for (int32_t i = 0; i < kTries && is_locked_by_others(); ++i) {
             std::this_thread::sleep_for(kPause);
         }
     }
@@ -198,6 +198,11 @@ public:
 private:
     static constexpr int32_t kTries = 500;
     static constexpr auto kPause = std::chrono::microseconds(500);
+
+    bool is_locked_by_others() const {
+        return directory_ >= 0 && flock(directory_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    }
+
     const int directory_;
 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/sysmacros.h>
 
 #include "file_replacing.h"
@@ -349,6 +350,32 @@ static void a_child_of_a_program_that_is_writing_may_write_too(void **state) {
 
 /* ---- Two writers. */
 
+/* How often the next files are locked, without success. */
+static struct {
+    int32_t error;
+    int32_t calls;
+} locks;
+
+int flock(int file, int operation) {
+    if (locks.error != 0 && (operation & LOCK_EX) != 0) {
+        locks.calls++;
+        errno = locks.error;
+        return -1;
+    }
+    return (int)syscall(SYS_flock, file, operation);
+}
+
+/* On a file system without such locks, or in a sandbox. */
+static void a_directory_that_cannot_be_locked_is_not_waited_for(void **state) {
+    (void)state;
+    via_array *array = array_of(2, 8);
+    locks.error = ENOSYS;
+    ok(via_save(path_of("unlocked"), array, NULL));
+    locks.error = 0;
+    assert_int_equal(locks.calls, 1);
+    via_array_release(array);
+}
+
 static void the_second_of_two_writers_learns_that_the_file_was_replaced(void **state) {
     (void)state;
     put_bytes("halves", 0);
@@ -529,6 +556,7 @@ int main(void) {
         TEST(a_child_that_ends_leaves_a_made_file_to_its_parent),
         TEST(a_fork_at_any_point_of_a_write_leaves_parent_and_child_whole),
         TEST(a_child_of_a_program_that_is_writing_may_write_too),
+        TEST(a_directory_that_cannot_be_locked_is_not_waited_for),
         TEST(the_second_of_two_writers_learns_that_the_file_was_replaced),
         TEST(the_replacement_by_another_program_is_not_lost),
         TEST(what_happens_to_a_file_while_it_is_copied_is_not_lost),
