@@ -3,8 +3,8 @@ the host NumPy's.
 
     python tests/bench/bench_first.py [--json FILE]
 
-Each copy has a process of its own, in which the memory and the context are there and nothing has been copied. Milliseconds until the
-bytes have arrived, the median of several processes.
+Each copy has a process of its own, in which the memory and the context are there and nothing has been copied.
+Milliseconds until the bytes have arrived, the median of several processes.
 """
 
 from __future__ import annotations
