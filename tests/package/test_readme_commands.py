@@ -39,7 +39,10 @@ ELSEWHERE = {
     "./dev test asan": [("dev", "run_all() {"), ("dev", "  suite_asan\n")],
     "./dev package": [
         ("dev", 'python pkgconfig/packages.py "${with[@]}" build/release dist "$@"'),
-        ("tests/package/conftest.py", 'sys.executable, ROOT / "pkgconfig/packages.py", BUILD, dist)'),
+        (
+            "tests/package/conftest.py",
+            'shell(*for_himself, sys.executable, ROOT / "pkgconfig/packages.py", BUILD, dist)',
+        ),
     ],
     "python3 -m venv ~/viaduct-env && . ~/viaduct-env/bin/activate": [
         ("tests/package/test_sdist.py", 'shell(sys.executable, "-m", "venv", home / "clean")'),
