@@ -169,6 +169,15 @@ void forget_helpers() {
 
 ForkSafeMutex mutex(forget_helpers);
 
+// Holds the mutex where all helpers of a job come for it at once.
+class SoonLocked {
+public:
+    SoonLocked() { lock_soon(&mutex); }
+    ~SoonLocked() { mutex.unlock(); }
+    SoonLocked(const SoonLocked &) = delete;
+    SoonLocked &operator=(const SoonLocked &) = delete;
+};
+
 // Spins for about the time that waking a thread takes.
 constexpr int32_t kSpins = 1000;
 
@@ -218,7 +227,7 @@ void keep_off(const Helper &helper, int32_t cpu, const cpu_set_t &others) {
 
 // Joins a job that has work, if there is one, and stores the number of posts seen.
 Job *try_join(Helper *helper, uint32_t *out_posts) {
-    const std::lock_guard lock(mutex);
+    const SoonLocked lock;
     *out_posts = pool.posts.load(std::memory_order_relaxed);
     Job *job = find_job();
     if (job == nullptr) {
@@ -259,7 +268,7 @@ Job *join_job(Helper *helper, uint32_t *out_posts, Turn *turn) {
 // Another helper may take this one's place, or the same later. The caller ends the job as soon as none is left. Returns
 // whether there is still work.
 bool leave_job(Job *job) {
-    const std::lock_guard lock(mutex);
+    const SoonLocked lock;
     job->places++;
     const bool has_work = job->has_work();
     if (job->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -347,7 +356,7 @@ struct Needed {
 };
 
 Needed enqueue(Job *job) {
-    const std::lock_guard lock(mutex);
+    const SoonLocked lock;
     const int32_t more = std::max(count_wanted(*job) - pool.helpers, 0);
     pool.helpers += more;
     pool.to_start += more;
@@ -368,7 +377,7 @@ void post(Job *job) {
 }
 
 void withdraw(Job *job) {
-    const std::lock_guard lock(mutex);
+    const SoonLocked lock;
     take_out(&pool.jobs, job);
 }
 

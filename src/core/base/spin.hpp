@@ -28,4 +28,15 @@ bool spin_until(const Condition &condition, int32_t looks, int32_t pauses = 1) {
     return false;
 }
 
+// Locks a mutex that many threads come for at once, each for a few instructions. Sleeps only after some tries: to sleep
+// and be woken takes many times as long, and each would wait for that of all before it.
+template <class Mutex>
+void lock_soon(Mutex *mutex) {
+    constexpr int32_t kTries = 100;
+    constexpr int32_t kPauses = 4;
+    if (!spin_until([&] { return mutex->try_lock(); }, kTries, kPauses)) {
+        mutex->lock();
+    }
+}
+
 }  // namespace via

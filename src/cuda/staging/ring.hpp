@@ -43,13 +43,7 @@ void wait_until(const Condition &condition) {
 // A mutex that is held briefly: waiters spin before they sleep.
 class AdaptiveMutex {
 public:
-    void lock() {
-        constexpr int32_t kLooks = 500;
-        if (!spin_until([&] { return try_lock(); }, kLooks)) {
-            mutex_.lock();
-        }
-    }
-    bool try_lock() { return mutex_.try_lock(); }
+    void lock() { lock_soon(&mutex_); }
     void unlock() { mutex_.unlock(); }
 
     // Sleeps, without the mutex, until the condition is true. Call with the mutex held. Allocates nothing, as a
