@@ -65,24 +65,31 @@ struct Job {
         }
     }
 
-    // Calls the work for what is left, beginning with the thread's own part, until is_over() after a call. Returns
-    // whether there was any. Callers are number 0.
+    // What a thread did of a job.
+    struct Done {
+        int64_t calls = 0;
+        bool to_the_end = false;  // until all were taken
+    };
+
+    // Calls the work for what is left, beginning with the thread's own part, until is_over() after a call. Callers are
+    // number 0.
     template <class IsOver>
-    bool run(int32_t number, const IsOver &is_over) {
+    Done run(int32_t number, const IsOver &is_over) {
         const int32_t own = number == 0 ? 0 : 1 + (number - 1) % (num_parts - 1);
-        bool any = false;
+        Done done;
         int64_t index = 0;
         for (int32_t i = 0; i < num_parts; ++i) {
             Part &part = parts[(own + i) % num_parts];
             while (part.has_work() && part.take(i == 0, &index)) {
                 work(context, index);
-                any = true;
+                done.calls++;
                 if (is_over()) {
-                    return true;
+                    return done;
                 }
             }
         }
-        return any;
+        done.to_the_end = true;
+        return done;
     }
 
     bool has_work() const {
@@ -265,16 +272,13 @@ Job *join_job(Helper *helper, uint32_t *out_posts, Turn *turn) {
     return job;
 }
 
-// Another helper may take this one's place, or the same later. The caller ends the job as soon as none is left. Returns
-// whether there is still work.
-bool leave_job(Job *job) {
+// Another helper may take this one's place, or the same later. The caller ends the job as soon as none is left.
+void leave_job(Job *job) {
     const SoonLocked lock;
     job->places++;
-    const bool has_work = job->has_work();
     if (job->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         pthread_cond_broadcast(&pool.left);
     }
-    return has_work;
 }
 
 // Gives the helper the lowest number that no other has, from 1 on.
@@ -302,12 +306,13 @@ void help() {
     Turn turn;
     while (Job *job = join_job(&self, &seen, &turn)) {
         leave_caller(*job);
-        if (job->run(self.number, [&] { return turn.is_over(); })) {
+        const Job::Done done = job->run(self.number, [&] { return turn.is_over(); });
+        if (done.calls > 0) {
             job->was_helped.store(true, std::memory_order_relaxed);
         }
-        const bool has_work = leave_job(job);
+        leave_job(job);
         turn.yield_if_over();
-        if (!has_work) {
+        if (done.to_the_end) {
             (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; }, kSpins);
         }
     }
