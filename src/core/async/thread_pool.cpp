@@ -51,10 +51,11 @@ struct alignas(64) Part {
 // waits for those that have joined. A thread begins with its own part, the same in each job of as many parts: what it
 // touched before is in its caches, or in its node's memory. Then it goes on with the parts of the others.
 struct Job {
-    Job(int64_t count, int32_t threads, void (*call)(void *, int64_t), void *argument)
+    Job(int64_t all, int32_t threads, void (*call)(void *, int64_t), void *argument)
         : work(call),
           context(argument),
-          places(static_cast<int32_t>(std::min<int64_t>(threads, count)) - 1),
+          count(all),
+          places(static_cast<int32_t>(std::min<int64_t>(threads, all)) - 1),
           num_parts(std::clamp(places + 1, 1, kMostParts)) {
         for (int32_t i = 0; i < num_parts; ++i) {
             const int64_t first = count * i / num_parts;
@@ -98,6 +99,7 @@ struct Job {
 
     void (*work)(void *context, int64_t index);
     void *context;
+    const int64_t count;  // of the calls
     const pthread_t caller = pthread_self();
     const int32_t cpu = sched_getcpu();  // of the caller
     int32_t places;                      // for helpers that may still join
@@ -477,23 +479,27 @@ struct Succession {
 // Initial-exec for the same reason as current_thread_state.
 constinit thread_local Succession succession __attribute__((tls_model("initial-exec")));
 
-// Returns the time lost: that of waking helpers who did nothing, or of waiting for one for long. In a succession, a
-// helper that comes late for one is there for the next.
+// Returns the time lost: that of waking helpers who did nothing, or of waiting for one for long, unless the caller
+// alone would have taken longer yet. In a succession, a helper that comes late for one is there for the next.
 Clock::duration run_with_helpers(Job *job) {
     constexpr std::chrono::microseconds kWaking{6};
     constexpr std::chrono::microseconds kUsualWait{20};
+    const Clock::time_point start = Clock::now();
     post(job);
     LateHelpers late(job);
-    job->run(0, [&] {
+    const Clock::time_point posted = Clock::now();
+    const Job::Done done = job->run(0, [&] {
         late.look();
         return false;
     });
     const Clock::time_point end = Clock::now();
     withdraw(job);
     wait_for_helpers(job);
-    const Clock::duration waited = Clock::now() - end;
+    const Clock::time_point helped = Clock::now();
+    const Clock::duration waited = helped - end;
     if (job->was_helped.load(std::memory_order_relaxed)) {
-        return waited - kUsualWait;
+        const Clock::duration alone = (end - posted) / std::max<int64_t>(done.calls, 1) * job->count;
+        return std::min<Clock::duration>(waited - kUsualWait, helped - start - alone);
     }
     return succession.is_on() ? waited : waited + kWaking;
 }
