@@ -245,9 +245,11 @@ void small_copies_wake_no_thread_and_large_ones_do(void **) {
     assert_int_equal(plan_of({100, 100}, {100, 1}, {1, 100}).threads, 1);
     const via::Plan large = plan_of({10000, 10000}, {10000, 1}, {1, 10000});
     assert_int_equal(large.threads, 4);
-    assert_int_equal(plan_of({400, 400}, {400, 1}, {1, 400}).threads, 2);
+    assert_int_equal(plan_of({400, 400}, {400, 1}, {1, 400}).threads, 4);
     assert_int_equal(plan_of({200, 200}, {200, 1}, {1, 200}).threads, 2);
     assert_int_equal(plan_of({170, 170}, {170, 1}, {1, 170}).threads, 1);
+    assert_int_equal(plan_of({100000}, {1}, {1}).threads, 3);
+    assert_int_equal(plan_of({60000}, {1}, {1}).threads, 1);
     assert_int_equal(via::set_num_threads(1), VIA_OK);
     assert_int_equal(plan_of({10000, 10000}, {10000, 1}, {1, 10000}).threads, 1);
     assert_int_equal(via::set_num_threads(0), VIA_OK);

@@ -16,9 +16,9 @@ namespace {
 // Up to here nothing is cut: the second-level cache holds what is read and what is written.
 constexpr int64_t kOneTile = int64_t{128} << 10;
 
-// What a further thread is woken for at least, and the copy that two may share: run_plan decides whether they do.
-constexpr int64_t kBytesPerThread = int64_t{256} << 10;
-constexpr int64_t kLeastShared = int64_t{128} << 10;
+// What each thread of a copy has at least: run_plan decides whether they share it.
+constexpr int64_t kPlainPerThread = int64_t{128} << 10;
+constexpr int64_t kStridedPerThread = int64_t{64} << 10;
 
 // From here on a permute of short sides gains from a scratch: the second-level cache does not hold it.
 constexpr int64_t kLargeBytes = int64_t{2} << 20;
@@ -453,13 +453,11 @@ void choose_tiles(Plan *plan, int32_t threads, bool streaming) {
 }
 
 void choose_tiles(Plan *plan) {
-    if (plan->nbytes < kLeastShared) {
-        choose_tiles(plan, 1);
-        return;
-    }
-    const double part = plan->ndim > 0 ? kStridedPart : kPlainPart;
+    const bool strided = plan->ndim > 0;
+    const double part = strided ? kStridedPart : kPlainPart;
     const auto streamed = static_cast<int64_t>(part * static_cast<double>(last_level_bytes()));
-    const int64_t threads = std::min<int64_t>(std::max<int64_t>(plan->nbytes / kBytesPerThread, 2), num_threads());
+    const int64_t each = strided ? kStridedPerThread : kPlainPerThread;
+    const int64_t threads = std::min<int64_t>(std::max<int64_t>(plan->nbytes / each, 1), num_threads());
     choose_tiles(plan, static_cast<int32_t>(threads), plan->nbytes >= streamed);
 }
 
