@@ -315,8 +315,9 @@ public:
         const int64_t least = streaming == Streaming::OfLarge ? last_level_bytes() : 0;
         const int64_t both = loops_.count * (converter_.dst_bytes() + converter_.src_bytes());
         streaming_ = streaming != Streaming::Never && row >= kLeastStreamedRun && both >= least;
-        threads_ = threads_worth(loops.count * item);
-        share_ = std::max<int64_t>(kShareBytes / std::max<int64_t>(loops.count * item / total_, 1), 1);
+        const int64_t nbytes = loops.count * item;
+        threads_ = threads_worth(nbytes);
+        share_ = std::max<int64_t>(share_of(nbytes, threads_) / std::max<int64_t>(nbytes / total_, 1), 1);
     }
 
     int64_t nbytes() const { return loops_.count * converter_.dst_bytes(); }

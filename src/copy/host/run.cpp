@@ -156,10 +156,6 @@ private:
     int64_t total_ = 1;
 };
 
-// A thread takes several shares of a small copy, so that one that is held up does not hold up the copy.
-constexpr int64_t kLeastShare = int64_t{1} << 15;
-constexpr int64_t kSharesEach = 4;
-
 // Below, no copy takes long enough to wake a thread for it alone; from kLongBytes on any does.
 constexpr int64_t kLeastMeasured = int64_t{256} << 10;
 constexpr int64_t kLongBytes = int64_t{2} << 20;
@@ -187,8 +183,7 @@ bool run_first_tiles(const Tiles &tiles, int64_t some, int64_t last, int64_t *fi
 // loop that goes far in dst, if the plan has found one.
 void run_tiles(const Plan &plan, const Tiles &tiles, int64_t first, int64_t last) {
     const int64_t tile_bytes = std::max<int64_t>(plan.nbytes / tiles.total(), 1);
-    const int64_t share = std::clamp(plan.nbytes / (plan.threads * kSharesEach), kLeastShare, kShareBytes);
-    const int64_t some = std::max<int64_t>(share / tile_bytes, 1);
+    const int64_t some = std::max<int64_t>(share_of(plan.nbytes, plan.threads) / tile_bytes, 1);
     const int64_t step = plan.parts_dst ? tiles.total() / plan.loops[plan.loop_ndim - 1].axis.extent : 1;
     const int64_t each = round_up(some, step);
     const auto run = [&](int64_t from, int64_t to) { tiles.run(from, to); };

@@ -126,8 +126,10 @@ void convert_rows(const ConvertedRows &rows) {
         return;
     }
     const int64_t count = rows.rows.count;
-    const int64_t each = std::max<int64_t>(kShareBytes / wider_row_bytes(rows), 1);
-    parallel_ranges(0, count, each, threads_worth(count * wider_row_bytes(rows)),
+    const int64_t nbytes = count * wider_row_bytes(rows);
+    const int32_t threads = threads_worth(nbytes);
+    const int64_t each = std::max<int64_t>(share_of(nbytes, threads) / wider_row_bytes(rows), 1);
+    parallel_ranges(0, count, each, threads,
                     [&](int64_t from, int64_t to) { convert_here(rows.part(from, to - from), {nullptr, nullptr}); });
 }
 

@@ -167,18 +167,19 @@ bool is_streamed(const IndexedRows &rows) {
 }
 
 void copy_range(const IndexedRows &rows, const RowLoops &loops, bool streaming, int64_t first, int64_t last) {
-    const int64_t each = std::clamp<int64_t>(kShareBytes / loops.inner_bytes(), 1, last - first);
+    const int64_t nbytes = (last - first) * rows.row_bytes;
+    const int32_t threads = threads_worth(nbytes);
+    const int64_t each = std::clamp<int64_t>(share_of(nbytes, threads) / loops.inner_bytes(), 1, last - first);
     const int64_t of_outer = (last - first - 1) / each + 1;  // shares of one index of the loops around
-    parallel_ranges(0, of_outer * loops.outer_count(), 1, threads_worth((last - first) * rows.row_bytes),
-                    [&](int64_t from, int64_t to) {
-                        for (int64_t i = from; i < to; ++i) {
-                            const int64_t row = first + i % of_outer * each;
-                            loops.run(i / of_outer, row, std::min(row + each, last));
-                        }
-                        if (streaming) {
-                            end_streaming();
-                        }
-                    });
+    parallel_ranges(0, of_outer * loops.outer_count(), 1, threads, [&](int64_t from, int64_t to) {
+        for (int64_t i = from; i < to; ++i) {
+            const int64_t row = first + i % of_outer * each;
+            loops.run(i / of_outer, row, std::min(row + each, last));
+        }
+        if (streaming) {
+            end_streaming();
+        }
+    });
 }
 
 // Walks the packed bytes of the rows, run by run. `copy` takes the addresses in the arrays and the part of the run.

@@ -8,10 +8,6 @@
 
 namespace via {
 
-// Bytes that a thread takes at a time, and that a further one is woken for, where neither is known better.
-inline constexpr int64_t kShareBytes = int64_t{256} << 10;
-inline constexpr int64_t kBytesPerThread = int64_t{512} << 10;
-
 // Whether all of the work takes a multiple of the time that waking a thread takes, or less. The caller does brief work
 // alone while helpers come late, which they do where other processes keep the processors busy.
 enum class Length { Long, Brief };
@@ -42,9 +38,18 @@ void parallel_ranges(int64_t first, int64_t last, int64_t each, int32_t threads,
                  length);
 }
 
-// Returns the number of threads that so many bytes are worth.
+// Returns the number of threads that so many bytes are worth, where it is not known how long they take.
 inline int32_t threads_worth(int64_t nbytes) {
-    return static_cast<int32_t>(std::clamp<int64_t>(nbytes / kBytesPerThread, 1, num_threads()));
+    constexpr int64_t kLeastShared = int64_t{1} << 20;
+    constexpr int64_t kBytesPerThread = int64_t{128} << 10;
+    return nbytes < kLeastShared ? 1 : static_cast<int32_t>(std::min<int64_t>(nbytes / kBytesPerThread, num_threads()));
+}
+
+// Returns the bytes that a thread takes at a time. It takes several shares of little work, so that one that is held up
+// does not hold up all.
+inline int64_t share_of(int64_t nbytes, int32_t threads) {
+    constexpr int64_t kSharesEach = 4;
+    return std::clamp(nbytes / (threads * kSharesEach), int64_t{32} << 10, int64_t{256} << 10);
 }
 
 // Represents brief work of the calling thread, from its start to its end.
