@@ -266,19 +266,20 @@ def end_of_block(text: str, start: int) -> int:
 
 
 def signature(head: str) -> str:
-    """A head without its initial value, its initialisers and its annotations."""
+    """A head without its initial value, its initialisers and its annotations; a constraint of C# is kept."""
     head = re.sub(r"^(?:@\w+(?:\([^)]*\))? |\[(?!\[)\w+(?:\(.*?\))?\] )+", "", head)
     depth = 0
     for at, letter in enumerate(head):
         depth += {"(": 1, ")": -1, "<": 1, ">": -1 if head[at - 1] != "=" else 0}.get(letter, 0)
-        if depth == 0 and (head[at : at + 3] in (" = ", " : ") or head[at:] == " =" or head[at : at + 2] == "=>"):
+        ends = (" = ",) if " where " in head[:at] else (" = ", " : ")
+        if depth == 0 and (head[at : at + 3] in ends or head[at:] == " =" or head[at : at + 2] == "=>"):
             return head[:at].strip()
     return head.strip()
 
 
 def by_kind(groups: list[Group]) -> list[Group]:
-    """Exceptions become one group, at the end; each of them has little to say."""
-    errors = [group for group in groups if group.title.endswith("Exception")]
+    """Exceptions become one group, at the end; each but the base has little to say."""
+    errors = [group for group in groups if group.title.endswith("Exception") and not group.members]
     last = Group("Exceptions", members=[Member(group.title, group.said, group.title) for group in errors])
     return [*(group for group in groups if group not in errors), last]
 
@@ -303,6 +304,8 @@ JAVA_TYPE = re.compile(r"public (?:final |abstract |sealed |non-sealed )*(class|
 def java_said(comment: str) -> str:
     text = re.sub(r"\{@(?:link|code) ([^}]*)\}", lambda found: f"`{found[1].lstrip('#').replace('#', '.')}`", comment)
     text = re.sub(r"^@param (\w+)", r"- `\1`:", text, flags=re.MULTILINE)
+    text = re.sub(r"^@throws (\w+)", r"- throws `\1`", text, flags=re.MULTILINE)
+    text = re.sub(r"^@return ", "\nReturns ", text, flags=re.MULTILINE)
     return re.sub(r"\s*<p>\s*", "\n\n", text).strip()
 
 
@@ -329,11 +332,17 @@ def java_group(found: Declared, kind: str, name: str) -> Group:
 
 # ------------------------------------------------------------------------------------------------------------------ C#
 
-CSHARP_TYPE = re.compile(r"public (?:static |sealed |abstract |readonly |partial )*(class|interface|enum|struct) (\w+)")
+CSHARP_TYPE = re.compile(
+    r"(?:\[\w+\] )?public (?:static |sealed |abstract |readonly |partial )*(class|interface|enum|struct) (\w+)"
+)
 
 
 def csharp_said(comment: str) -> str:
-    text = re.sub(r'<(?:see|paramref|typeparamref) (?:cref|name|langword)="([^"]*)" */>', r"`\1`", comment)
+    text = re.sub(
+        r'<(?:see|paramref|typeparamref) (?:cref|name|langword)="([^"]*)" */>',
+        lambda found: f"`{found[1].replace('{', '<').replace('}', '>')}`",
+        comment.replace("<inheritdoc/>", ""),
+    )
     text = re.sub(r"<c>(.*?)</c>", r"`\1`", text, flags=re.DOTALL)
     text = re.sub(r'<(?:type)?param name="(\w+)">', r"\n\n- `\1`: ", text)
     text = re.sub(r'<exception cref="(\w+)">', r"\n\n- throws `\1`: ", re.sub("<returns>", "\n\nReturns ", text))
@@ -357,7 +366,9 @@ def csharp_groups() -> list[Group]:
 
 def csharp_members(kind: str, body: str) -> list[Member]:
     if kind == "enum":
-        return [Member(each.name, csharp_said(each.said), each.name) for each in constants(re.sub("#.*", "", body))]
+        return [
+            Member(each.name, csharp_said(each.said), each.name) for each in constants(re.sub(r"(?m)^ *#.*", "", body))
+        ]
     members = []
     for part in scan(body):
         public = part.head.startswith("public ") or kind == "interface" or re.match(r"\[\w+\] public ", part.head)
@@ -370,7 +381,7 @@ def csharp_members(kind: str, body: str) -> list[Member]:
 # ----------------------------------------------------------------------------------------------------------------- C++
 
 CPP_TYPE = re.compile(r"(?:template <.*?> )?(?:class|struct) (?:VIA_API )?(\w+)(?: final)?(?: :|$)")
-CPP_NOISE = re.compile(r"\[\[.*?\]\] ?|VIADUCT_CHECKED |\binline |\bexplicit |\bconstexpr |^template <.*?> (?=\S)")
+CPP_NOISE = re.compile(r"\[\[.*?\]\] ?|VIADUCT_CHECKED |\binline |\bexplicit |\bconstexpr ")
 CPP_SPACE = re.compile(r"(?:inline )?namespace (\w+)$")
 
 
@@ -393,6 +404,8 @@ def cpp_groups() -> list[Group]:
             kind = CPP_TYPE.match(part.head)
             if kind and part.body:
                 groups.append(cpp_class(kind[1], part))
+            elif re.match(r"[^(]*\w::\w+\(", part.head):
+                pass  # a member, which its class lists
             elif (said := part.said or called_by(part.body)) and not re.match("(?:template <.*> )?class ", part.head):
                 free.members.append(Member(cpp_signature(part.head), said, part.head))
         groups += [free] if free.members else []
@@ -400,8 +413,19 @@ def cpp_groups() -> list[Group]:
     return [*classes, *(group for group in groups if group.title.startswith("Functions of ") and group.members)]
 
 
+def without_template(head: str) -> str:
+    """A head without the `template <...>` in front, whose brackets nest."""
+    if not head.startswith("template <"):
+        return head
+    depth, at = 1, len("template <")
+    while depth:
+        depth += {"<": 1, ">": -1}.get(head[at], 0)
+        at += 1
+    return head[at:].strip()
+
+
 def cpp_signature(head: str) -> str:
-    head = CPP_NOISE.sub("", head)
+    head = without_template(CPP_NOISE.sub("", head))
     return head if head.startswith(("using ", "template")) else signature(head)
 
 

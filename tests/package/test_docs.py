@@ -167,6 +167,24 @@ def test_every_public_name_of_a_language_is_on_its_page(page: str, sources: str,
     assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
 
 
+def test_the_pages_of_java_and_csharp_have_a_heading_for_each_type_and_the_members_of_the_base_of_errors() -> None:
+    flags = ("ArrayFlags", "WrapFlags")
+    assert {*flags, "DType", "ViaArray", "ViaException"} <= set(headings_of(DOCS / "reference/csharp.md"))
+    assert {"DType", "ViaArray", "ViaductException"} <= set(headings_of(DOCS / "reference/java.md"))
+    assert "- `int Code`: " in (DOCS / "reference/csharp.md").read_text()
+    assert "- `int code()`: " in (DOCS / "reference/java.md").read_text()
+
+
+@pytest.mark.parametrize("page", ["cpp", "java", "csharp"])
+def test_a_page_that_is_made_of_comments_shows_whole_declarations_and_no_tags_of_comments(page: str) -> None:
+    text = (DOCS / f"reference/{page}.md").read_text()
+    assert (
+        re.findall(r"^.*(?:@(?:return|throws|param)\b|inheritdoc|\w\{T\}|as in C and C$).*$", text, re.MULTILINE) == []
+    )
+    declared = re.findall(r"^- `(.*?)`", text, re.MULTILINE)
+    assert [each for each in declared if each.startswith("&") or each.endswith(" where T") or " : data_" in each] == []
+
+
 def test_the_page_of_fortran_shows_how_each_generic_is_called_and_the_types_that_get_takes() -> None:
     page = (DOCS / "reference/fortran.md").read_text()
     generics = re.findall(r"^    generic :: (\w+) =>", api.FORTRAN.read_text(), re.MULTILINE)

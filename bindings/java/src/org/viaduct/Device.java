@@ -11,7 +11,7 @@ public record Device(int type, int id) {
     /** CUDA managed memory. */
     public static final Device MANAGED = new Device(ViaConstants.VIA_DEVICE_CUDA_MANAGED, 0);
 
-    /** When wrapping: detected from the address. In options: the current device. */
+    /** When wrapping: detected from the address. In options: where the array is. */
     public static final Device ANY = new Device(ViaConstants.VIA_DEVICE_ANY, 0);
 
     /** Memory of a CUDA device. */
