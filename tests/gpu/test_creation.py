@@ -26,6 +26,19 @@ def test_arrays_like_another_are_on_its_device_unless_asked_otherwise() -> None:
     assert via.zeros_like(a, memory="pinned").device == "pinned"
 
 
+@pytest.mark.parametrize(
+    ("device", "memory"),
+    [("pinned", "host"), ("pinned", "shared"), ("pinned", "managed"), ("managed", "pinned"), ("managed", "host")],
+)
+def test_memory_of_another_kind_than_the_device_that_is_named_is_refused(device: str, memory: str) -> None:
+    with pytest.raises(via.DeviceError, match=f'memory is "{memory}"; expected memory of the device that is named'):
+        via.empty(3, "int8", device=device, memory=memory)
+    with pytest.raises(via.DeviceError, match="expected memory of the device that is named"):
+        via.memory(memory, device)
+    assert via.empty(3, "int8", device=device, memory=device).device == device
+    assert via.empty_like(via.empty(3, "int8", device=device), memory=memory).device in (memory, "cpu")
+
+
 @pytest.mark.skipif(via.device_count() < 2, reason="there is one device")
 def test_memory_like_that_of_another_device_is_on_that_device() -> None:
     a = via.zeros((2, 3), "float32", device="cuda:1")

@@ -202,19 +202,27 @@ bool MemoryHandle::of_device(const char *function, const Device &device) {
 
 namespace {
 
-// Any memory but that of a device is of the host, whatever device reaches it. `device` without its name is where
-// similar memory is.
+// Any memory but that of a device is of the host, whatever device reaches it. A device that is a kind of memory, pinned
+// or managed, is that kind alone.
+bool is_memory_of(int32_t kind, const Device &device) {
+    const bool on_host = kind == VIA_MEMORY_HOST || kind == VIA_MEMORY_SHARED;
+    const bool on_device = kind == VIA_MEMORY_DEVICE || kind == VIA_MEMORY_DEVICE_POOL;
+    if (device.type == VIA_DEVICE_CUDA_HOST || device.type == VIA_DEVICE_CUDA_MANAGED) {
+        return kind == usual_memory(device.type);
+    }
+    return device.type == VIA_DEVICE_CUDA ? !on_host : !on_device;
+}
+
+// `device` without its name is where similar memory is.
 bool create_named(const char *function, const MemoryName &name, bool device_named, const Device &device,
                   MemoryHandle *out_memory) {
     const bool on_device = name.kind == VIA_MEMORY_DEVICE || name.kind == VIA_MEMORY_DEVICE_POOL;
-    const bool on_host = name.kind == VIA_MEMORY_HOST || name.kind == VIA_MEMORY_SHARED;
-    const bool is_cuda = device.type == VIA_DEVICE_CUDA;
-    if (device_named && (on_device ? !is_cuda : on_host && is_cuda)) {
+    if (device_named && !is_memory_of(name.kind, device)) {
         raise(VIA_ERROR_DEVICE, "%s: memory is \"%s\"; expected memory of the device that is named", function,
               name.name);
         return false;
     }
-    return out_memory->create(name.kind, device_named || (on_device && is_cuda) ? device.id : 0);
+    return out_memory->create(name.kind, device_named || (on_device && device.type == VIA_DEVICE_CUDA) ? device.id : 0);
 }
 
 }  // namespace
