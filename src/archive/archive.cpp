@@ -248,10 +248,15 @@ Status check_readable(via_archive *archive, const ArchiveTensor &tensor) {
 
 Status require_tensor(via_archive *archive, int64_t number, const ArchiveTensor **out_tensor) {
     *out_tensor = tensor_at(archive, number);
-    return *out_tensor != nullptr
-               ? check_readable(archive, **out_tensor)
-               : fail(VIA_ERROR_INDEX, "number is %lld; expected 0 to %lld, a tensor of the archive",
-                      as_printed(number), as_printed(static_cast<int64_t>(archive->tensors.size()) - 1));
+    if (*out_tensor != nullptr) {
+        return check_readable(archive, **out_tensor);
+    }
+    if (archive->tensors.empty()) {
+        return fail(VIA_ERROR_INDEX, "number is %lld in an archive that has no tensors; expected some",
+                    as_printed(number));
+    }
+    return fail(VIA_ERROR_INDEX, "number is %lld; expected 0 to %lld, a tensor of the archive", as_printed(number),
+                as_printed(static_cast<int64_t>(archive->tensors.size()) - 1));
 }
 
 Status require_all(via_archive *archive) {

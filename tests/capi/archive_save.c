@@ -98,6 +98,9 @@ static void arrays_of_any_layout_come_back_with_their_metadata(void **state) {
     ok(via_archive_save(path_of("m.safetensors"), 0, NULL, NULL, NULL, 0, NULL, NULL));
     ok(via_archive_open(path_of("m.safetensors"), NULL, &archive));
     assert_int_equal(via_archive_size(archive), 0);
+    via_file *window = NULL;
+    refused(VIA_ERROR_INDEX, "number is 0 in an archive that has no tensors; expected some",
+            via_archive_file(archive, 0, &window));
     via_archive_release(archive);
     unlink(path_of("m.safetensors"));
     release_given(made);

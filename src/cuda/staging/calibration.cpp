@@ -225,9 +225,8 @@ Status measure(Bench *bench, Direction direction, int64_t *out_crossover) {
     return VIA_OK;
 }
 
-Status io_failure(const char *call, const char *path) {
-    const int code = errno;
-    return fail_with_code(VIA_ERROR_IO, code, "%s: %s: %s", path, call, std::strerror(code));
+Status io_failure(const char *what, const char *path) {
+    return fail_with_errno(VIA_ERROR_IO, errno, "%s %.400s", what, path);
 }
 
 // Writes one line for each device that was measured.
@@ -270,18 +269,18 @@ Status write_calibration(const char *path) {
     char temporary[4096];
     if (std::snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= static_cast<int>(sizeof temporary)) {
         errno = ENAMETOOLONG;
-        return io_failure("open", path);
+        return io_failure("opening", path);
     }
     const int descriptor = mkostemp(temporary, O_CLOEXEC);
     if (descriptor < 0) {
-        return io_failure("open", path);
+        return io_failure("opening", path);
     }
     (void)fchmod(descriptor, 0644);
     const bool written = write_whole(descriptor);
     if (written && std::rename(temporary, path) == 0) {
         return VIA_OK;
     }
-    const Status status = io_failure(written ? "rename" : "write", path);
+    const Status status = io_failure(written ? "renaming" : "writing", path);
     (void)unlink(temporary);
     return status;
 }
@@ -291,7 +290,7 @@ Status save_to(const char *path) {
     struct stat found{};
     const std::unique_ptr<char, decltype(&std::free)> target(find_target(path), std::free);
     if (target == nullptr) {
-        return errno == ENOMEM ? fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a path") : io_failure("open", path);
+        return errno == ENOMEM ? fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a path") : io_failure("opening", path);
     }
     return stat(target.get(), &found) != 0 || S_ISREG(found.st_mode)
                ? write_calibration(target.get())
@@ -325,7 +324,7 @@ Status open_calibration(const char *path, FILE **out_file) {
     if (*out_file != nullptr) {
         return VIA_OK;
     }
-    const Status status = io_failure("open", path);
+    const Status status = io_failure("opening", path);
     if (descriptor >= 0) {
         close_descriptor(descriptor);
     }
@@ -336,7 +335,7 @@ Status read_entries(FILE *file, const char *path, Entry *out_entries, int32_t *o
     char line[kCalibrationLine];
     if (std::fgets(line, sizeof line, file) == nullptr || std::strcmp(line, kHeader) != 0) {
         return std::ferror(file) != 0
-                   ? io_failure("read", path)
+                   ? io_failure("reading", path)
                    : fail(VIA_ERROR_FORMAT, "%s: expected \"viaduct calibration 1\" in line 1", path);
     }
     int32_t count = 0;
@@ -350,7 +349,7 @@ Status read_entries(FILE *file, const char *path, Entry *out_entries, int32_t *o
         count++;
     }
     *out_count = count;
-    return std::ferror(file) != 0 ? io_failure("read", path) : VIA_OK;
+    return std::ferror(file) != 0 ? io_failure("reading", path) : VIA_OK;
 }
 
 }  // namespace
