@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import mmap
 import os
 import re
@@ -49,6 +50,12 @@ OUTPUTS = {
     "array_interface": ["via_array_interface *out_description"],
     "file_properties": ["via_file_properties *out_properties"],
 }
+
+
+def test_the_layer_is_imported_by_its_name_as_a_module() -> None:
+    from viaduct.raw import via_version
+
+    assert importlib.import_module("viaduct.raw") is raw is via.raw and via_version() == raw.via_version()
 
 
 def test_the_header_was_understood() -> None:

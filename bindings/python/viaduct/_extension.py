@@ -40,4 +40,6 @@ with explained():
         raise ImportError("this CPython is too old")
     from . import _viaduct as raw
 
+sys.modules[f"{__package__}.raw"] = raw  # a submodule by the name that users know
+
 __all__ = ["raw"]

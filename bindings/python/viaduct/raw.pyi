@@ -1,0 +1,3 @@
+"""Viaduct's native layer, by the name that users know; _viaduct.pyi has its functions."""
+
+from ._viaduct import *
