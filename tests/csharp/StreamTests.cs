@@ -38,6 +38,21 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void A_stream_that_is_null_is_an_exception_of_dotnet_where_one_is_needed()
+        {
+            using (ViaArray array = ViaArray.Empty(DType.Int8, 3))
+            {
+                Assert.Throws<ArgumentNullException>(() => array.RecordStream(null));
+                Assert.Throws<ArgumentNullException>(() => array.SetReady(null));
+            }
+            Support.NeedsCuda();
+            using (ViaEvent marker = ViaEvent.Create(0))
+            {
+                Assert.Throws<ArgumentNullException>(() => marker.Record(null));
+            }
+        }
+
+        [Test]
         public void Work_goes_on_in_the_order_of_a_stream()
         {
             Support.NeedsCuda();

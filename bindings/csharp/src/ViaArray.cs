@@ -138,13 +138,13 @@ namespace Viaduct
         /// <summary>Records that the stream's work so far uses the memory; its release waits for that work.</summary>
         public void RecordStream(ViaStream stream)
         {
-            Native.via_array_record_stream(this, stream ?? ViaStream.None);
+            Native.via_array_record_stream(this, stream);
         }
 
         /// <summary>Records that the stream's work so far writes the content; reads and exports wait for it.</summary>
         public void SetReady(ViaStream stream)
         {
-            Native.via_array_set_ready(this, stream ?? ViaStream.None);
+            Native.via_array_set_ready(this, stream);
         }
 
         /// <summary>The same array with a share of its own.</summary>

@@ -48,7 +48,7 @@ namespace Viaduct
         /// <summary>Records the end of the stream's work so far, replacing the point before.</summary>
         public void Record(ViaStream stream)
         {
-            Native.via_event_record(this, stream ?? ViaStream.None);
+            Native.via_event_record(this, stream);
         }
 
         /// <summary>Waits until the recorded point has been reached.</summary>
