@@ -147,6 +147,17 @@ static void what_cannot_be_copied_is_refused_at_once_and_makes_no_task(void **st
     end_pair(&made);
 }
 
+/* The text of a task that had begun says how much it has moved. */
+static void expect_progress_of_the_text(via_task *task) {
+    long long moved = 0;
+    int64_t done = 0;
+    int64_t total = 0;
+    ok(via_task_progress(task, &done, &total));
+    const char *after = strstr(via_last_error(), "after ");
+    assert_int_equal(after == NULL ? 0 : sscanf(after, "after %lld of ", &moved), after == NULL ? 0 : 1);
+    assert_int_equal(done, moved);
+}
+
 static void a_cancelled_task_says_so_or_has_done_its_work(void **state) {
     (void)state;
     int32_t cancelled = 0;
@@ -162,6 +173,7 @@ static void a_cancelled_task_says_so_or_has_done_its_work(void **state) {
             cancelled++;
             assert_non_null(strstr(via_last_error(), "via_task_wait: "));
             assert_non_null(strstr(via_last_error(), "cancelled"));
+            expect_progress_of_the_text(task);
         } else {
             assert_int_equal(status, VIA_OK);
             expect_copied(&made);

@@ -87,10 +87,10 @@ VIA_NODISCARD Status run_in_pieces(int64_t count, int64_t nbytes, int64_t done_b
     const int64_t item = std::max<int64_t>(nbytes / std::max<int64_t>(count, 1), 1);
     const int64_t each = std::max<int64_t>(kPieceBytes / item, 1);
     for (int64_t first = 0; first < count; first += each) {
+        report_progress(task, done_before + first * item);
         if (is_cancelled(task)) {
             return fail_cancelled(first * item, nbytes, "bytes");
         }
-        report_progress(task, done_before + first * item);
         work(first, std::min(first + each, count));
     }
     report_progress(task, done_before + nbytes);
