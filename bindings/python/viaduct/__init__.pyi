@@ -251,7 +251,7 @@ class Array:
 
     @property
     def owner(self) -> Any:
-        """Returns the Python object that keeps the memory alive; None if there is none."""
+        """Returns the Python object that keeps the memory alive; None where that is no object, as a DLPack tensor."""
 
     @property
     def T(self) -> Array:
@@ -500,8 +500,8 @@ class Event:
 class Task:
     """A copy or file transfer in progress.
 
-    Made by copy_submit(), File.read_submit() and File.write_submit(). `await task` waits for it in asyncio. Releasing a
-    task does not stop it.
+    Made by copy_submit() and every other call with submit in its name. `await task` waits for it in asyncio. Releasing
+    a task does not stop it.
     """
 
     def wait(self, timeout: float | None = None) -> None:

@@ -10,7 +10,7 @@ namespace viapy {
 
 const char kTaskDoc[] =
     "A copy or file transfer in progress.\n\n"
-    "Made by copy_submit(), File.read_submit() and File.write_submit(). `await task` waits for it in asyncio. "
+    "Made by copy_submit() and every other call with submit in its name. `await task` waits for it in asyncio. "
     "Releasing a task does not stop it.";
 
 namespace {
