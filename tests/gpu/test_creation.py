@@ -19,6 +19,20 @@ def test_zeros_ones_and_full_are_made_where_they_are_wanted(device: str) -> None
         assert a.device == device and a.copy("cpu").tolist() == [value] * 5
 
 
+@pytest.mark.parametrize("options", [{"device": "cuda:0"}, {"device": "pinned"}, {"memory": "managed"}, {}])
+def test_a_stream_orders_the_fill_of_memory_that_no_stream_allocates(options: dict[str, str]) -> None:
+    stream = via.Stream()
+    for a, value in (
+        (via.zeros(5, "int32", stream=stream, **options), 0),  # type: ignore[arg-type]
+        (via.full(5, 9, "int32", stream=stream, **options), 9),  # type: ignore[arg-type]
+        (via.ones_like(via.empty(5, "int32", **options), stream=stream), 1),  # type: ignore[arg-type]
+    ):
+        stream.synchronize()
+        assert a.copy("cpu").tolist() == [value] * 5
+    with pytest.raises(via.InvalidArgumentError, match="which no stream orders"):
+        via.empty(5, "int32", stream=stream, **options)  # type: ignore[call-overload]
+
+
 def test_arrays_like_another_are_on_its_device_unless_asked_otherwise() -> None:
     a = via.zeros((2, 3), "float32", device="cuda:0")
     assert via.empty_like(a).device == "cuda:0"

@@ -47,8 +47,9 @@ PyObject *make(const char *function, const Plan &plan, PyObject *value) {
     if (!parse_memory(function, plan, &memory) || !stream.parse(function, plan.places[2])) {
         return nullptr;
     }
+    via_stream *order = value == nullptr || memory.takes_stream() ? stream.get() : nullptr;  // else the fill's alone
     Ref array(array_from(origin_in(memory.get()), via_empty, memory.get(), plan.dtype, plan.shape.count,
-                         plan.shape.values, stream.get()));
+                         plan.shape.values, order));
     const bool good = array && (value == nullptr || fill_array(function, handle_of(array.get()), value, stream.get()));
     return good ? array.release() : nullptr;
 }

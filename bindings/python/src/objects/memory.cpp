@@ -182,6 +182,7 @@ bool MemoryHandle::create(int32_t kind, int32_t device_id) {
     if (kind == VIA_MEMORY_SHARED && !share_with_multiprocessing()) {
         return false;
     }
+    takes_stream_ = kind == VIA_MEMORY_DEVICE_POOL;
     return ok_or_raise(via_memory_create(kind, device_id, memory_.out()));
 }
 
@@ -251,6 +252,7 @@ bool MemoryHandle::of_value(const char *function, PyObject *value, bool device_n
     }
     via_memory_retain(memory);
     memory_.reset(memory);
+    takes_stream_ = via_memory_device_type(memory) == VIA_DEVICE_CUDA;
     return true;
 }
 

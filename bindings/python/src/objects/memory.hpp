@@ -16,6 +16,9 @@ public:
     via_memory *get() const { return memory_.get(); }
     via_memory *release() { return memory_.release(); }
 
+    // Returns whether a stream may order allocations: not where the kind says that none does.
+    bool takes_stream() const { return takes_stream_; }
+
     // Both make the usual memory of a device. of_device() makes no handle for the host's, which needs none.
     bool create_usual(const char *function, const Device &device);
     bool of_device(const char *function, const Device &device);
@@ -28,6 +31,7 @@ public:
 
 private:
     OwnedMemory memory_;
+    bool takes_stream_ = false;
 };
 
 // Registers arrays of shared memory with multiprocessing, which then passes them by description. Idempotent.
