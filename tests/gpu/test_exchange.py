@@ -382,6 +382,11 @@ def test_host_and_device_memory_lack_the_others_interface() -> None:
     assert not hasattr(a, "__array_interface__")
     with pytest.raises(BufferError, match="in device memory"):
         memoryview(a)
+    for read in (a.tolist, a[0].tolist, a.reshape(-1)[0].item):
+        with pytest.raises(via.ExchangeError, match=r"in device memory; expected host memory: use copy\(device="):
+            read()
+    with pytest.raises(via.ExchangeError, match=r"Array.numpy: the memory is on cuda:0"):
+        a.numpy()
 
 
 def test_types_without_a_typestr_have_no_interface() -> None:

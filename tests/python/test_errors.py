@@ -150,3 +150,20 @@ def test_one_except_clause_catches_all() -> None:
     ):
         with pytest.raises(via.Error):
             wrong()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: via.ones((2, 3), "int8").item(), via.ShapeError),
+        (lambda: via.empty(2, "int4").numpy(), via.DTypeError),
+        (lambda: via.empty(2, "int4").tolist(), via.DTypeError),
+        (lambda: via.ones(2, "bfloat16").__array__("float32", copy=False), via.NeedsCopyError),
+        (lambda: via.convert(via.empty(2, "float32"), via.ones(2, "uint8"), scale="x"), via.DTypeError),  # type: ignore[arg-type]
+    ],
+)
+def test_what_python_code_of_the_package_refuses_is_an_error_of_the_package_too(
+    call: Callable[[], object], kind: type[via.Error]
+) -> None:
+    with pytest.raises(kind, match="expected|call view"):
+        call()

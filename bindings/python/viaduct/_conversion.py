@@ -77,7 +77,9 @@ def _numbers_of(function: str, argument: str, value: Any) -> list[float] | None:
     try:
         found = [float(each) for each in _items_of(value)]
     except (TypeError, ValueError):
-        raise TypeError(f"{function}: {argument} is {value!r}; expected a number or a sequence of numbers") from None
+        raise raw.DTypeError(
+            f"{function}: {argument} is {value!r}; expected a number or a sequence of numbers"
+        ) from None
     if not found:
         raise raw.ShapeError(f"{function}: {argument} has no numbers; expected one or more")
     return found

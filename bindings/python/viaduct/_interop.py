@@ -8,6 +8,8 @@ import reprlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ._extension import raw
+
 if TYPE_CHECKING:
     from . import Array
 
@@ -340,14 +342,14 @@ def to_numpy(array: Array) -> Any:
     except ModuleNotFoundError:
         raise ImportError("Array.numpy: NumPy is not installed") from None
     if array.device.startswith("cuda:"):
-        raise BufferError(
+        raise raw.ExchangeError(
             f"Array.numpy: the memory is on {array.device}; expected host memory (call copy(device='cpu'))"
         )
     dtype = array.dtype
     if isinstance(dtype, str):
         dtype = dtype_object(dtype, 0)  # ml_dtypes may have been installed since
     if isinstance(dtype, str):
-        raise TypeError(_no_numpy_type(array.dtype_name))
+        raise raw.DTypeError(_no_numpy_type(array.dtype_name))
     is_registered = dtype.isbuiltin == 2  # by another package: such types have no format
     if not is_registered:
         return numpy.asarray(memoryview(array)).view(dtype)
@@ -368,7 +370,7 @@ def array_protocol(array: Array, dtype: object, copy: object) -> Any:
     found = to_numpy(array)
     if dtype is not None and numpy.dtype(dtype) != found.dtype:  # type: ignore[call-overload]
         if copy is False:
-            raise ValueError(
+            raise raw.NeedsCopyError(
                 f"Array.__array__: copy is False; expected True or None, since another dtype than {found.dtype} needs a copy"
             )
         return found.astype(dtype)
@@ -380,14 +382,14 @@ def to_list(array: Array) -> Any:
     try:
         return memoryview(array).tolist()
     except (BufferError, NotImplementedError):
-        pass
+        if array.device.startswith("cuda:"):
+            raise
     name = array.dtype_name
-    if not array.device.startswith("cuda:"):
-        if re.fullmatch(r"float16|bfloat16|float8_.*", name):
-            return to_list(array.astype("float32"))
-        if re.fullmatch(r"complex\d+", name):
-            parts = array.copy().reshape((array.size,)).view(f"float{int(name[7:]) // 2}")
-            return _joined(to_list(parts.reshape((*array.shape, 2))), array.ndim)
+    if re.fullmatch(r"float16|bfloat16|float8_.*", name):
+        return to_list(array.astype("float32"))
+    if re.fullmatch(r"complex\d+", name):
+        parts = array.copy().reshape((array.size,)).view(f"float{int(name[7:]) // 2}")
+        return _joined(to_list(parts.reshape((*array.shape, 2))), array.ndim)
     return to_numpy(array).tolist()
 
 
@@ -399,7 +401,7 @@ def _joined(parts: Any, depth: int) -> Any:
 def to_scalar(array: Array) -> Any:
     """Returns the only element as a Python value."""
     if array.size != 1:
-        raise ValueError(f"Array.item: the array has {array.size} elements; expected one")
+        raise raw.ShapeError(f"Array.item: the array has {array.size} elements; expected one")
     while array.ndim > 0:
         array = array[0]
     return to_list(array)

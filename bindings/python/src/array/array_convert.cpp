@@ -95,8 +95,8 @@ bool add_given(PyObject *value, std::vector<float> *numbers) {
 bool refuse_numbers(const char *function, const char *argument, PyObject *value) {
     if (PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
         PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s: %s is %R; expected a number or a sequence of numbers", function, argument,
-                     value);
+        raise(VIA_ERROR_DTYPE, "%s: %s is %S; expected a number or a sequence of numbers", function, argument,
+              shown(value).get());
     }
     return false;
 }
