@@ -221,6 +221,12 @@ void a_record_of_the_size_of_the_struct_has_fields(void **) {
     expect_numbers(position.shape(), {3, 3});
 }
 
+void a_dtype_has_a_name(void **) {
+    assert_string_equal(dtype_text(dtype_of<float>).c_str(), "float32");
+    assert_string_equal(dtype_text(dtype_of<Particle>).c_str(), "record32");
+    assert_string_equal(dtype_text(7).c_str(), "dtype 7");
+}
+
 void host_memory_is_allocated_and_counted(void **) {
     const std::int64_t before = count_alive().host_bytes;
     Array array = Array::empty(VIA_FLOAT64, {16, 16});
@@ -249,6 +255,7 @@ int main() {
         leaving_nothing(a_shape_of_more_elements_than_the_vector_is_refused),
         leaving_nothing(memory_is_allocated_for_a_type),
         leaving_nothing(a_record_of_the_size_of_the_struct_has_fields),
+        leaving_nothing(a_dtype_has_a_name),
         leaving_nothing(host_memory_is_allocated_and_counted),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -107,8 +107,8 @@ VIADUCT_CHECKED inline Result<void> fill_zero(const Array &dst, StreamRef stream
 template <class T>
 VIADUCT_CHECKED Result<void> fill(const Array &dst, const T &value, StreamRef stream = {}) {
     if (dst.dtype() != dtype_of<T>) {
-        return detail::refuse<void>(VIA_ERROR_DTYPE, "fill: array has dtype " + dtypes::dtype_text(dst.dtype()) +
-                                                         "; expected " + dtypes::dtype_text(dtype_of<T>) +
+        return detail::refuse<void>(VIA_ERROR_DTYPE, "fill: array has dtype " + dtype_text(dst.dtype()) +
+                                                         "; expected " + dtype_text(dtype_of<T>) +
                                                          ", that of the value");
     }
     return detail::done(via_fill(dst.get(), &value, stream.get()));

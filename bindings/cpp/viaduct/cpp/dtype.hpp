@@ -67,15 +67,11 @@ inline constexpr std::int32_t dtype_of = dtypes::dtype_of_plain<T>();
 template <class T>
 inline constexpr std::int32_t dtype_of<const T> = dtype_of<T>;
 
-namespace dtypes {
-
-// Returns the name of a dtype, for texts.
+/** Returns the name of a dtype, such as "float32", or "dtype 7" of a number that is none. */
 inline std::string dtype_text(std::int32_t dtype) {
     char name[64] = "";
     return via_dtype_name(dtype, sizeof name, name) == VIA_OK ? name : "dtype " + std::to_string(dtype);
 }
-
-}  // namespace dtypes
 
 /** Returns default options for conversions. */
 constexpr via_convert_options convert_options() noexcept { return VIA_CONVERT_OPTIONS_INIT; }

@@ -36,7 +36,7 @@ inline via_status check_elements(const Array &array, std::int32_t dtype, bool wr
 inline std::string why_not_elements(const Array &array, std::int32_t dtype, via_status status) {
     switch (status) {
         case VIA_ERROR_DTYPE:
-            return "array has dtype " + dtypes::dtype_text(array.dtype()) + "; expected " + dtypes::dtype_text(dtype) +
+            return "array has dtype " + dtype_text(array.dtype()) + "; expected " + dtype_text(dtype) +
                    ", that of the C++ type";
         case VIA_ERROR_READ_ONLY:
             return "array is read-only; expected const elements";
