@@ -213,3 +213,14 @@ def test_a_refused_pair_is_still_its_producers() -> None:
     assert pyarrow.Array._import_from_c_capsule(*pair).to_pylist() == [1, None, 3]
     del pair
     assert pyarrow.total_allocated_bytes() == before
+
+
+def test_a_stream_of_chunks_is_refused_as_such() -> None:
+    class Column:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise AssertionError("it is not asked for")
+
+    column: Any = Column()
+    for call in (via.asarray, via.from_arrow, via.empty_like):
+        with pytest.raises(via.ExchangeError, match=r"a stream of Arrow arrays; expected one of them"):
+            call(column)

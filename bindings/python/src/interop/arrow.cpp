@@ -169,7 +169,13 @@ Outcome try_arrow(const char *function, PyObject *object, PyObject **out_array) 
             return *out_array != nullptr ? Outcome::Imported : Outcome::Failed;
         }
     }
-    return Outcome::Absent;
+    bool failed = false;
+    const Ref stream(optional_attribute(object, "__arrow_c_stream__", &failed));
+    if (stream) {  // of columns in chunks: those of polars, pandas and pyarrow.ChunkedArray
+        raise(VIA_ERROR_EXCHANGE,
+              "%s: x is a stream of Arrow arrays; expected one of them, such as x.chunk(0) or x.to_arrow()", function);
+    }
+    return failed || stream ? Outcome::Failed : Outcome::Absent;
 }
 
 namespace {
