@@ -256,6 +256,24 @@ void integers_of_four_bits_have_a_sign_or_none(void **) {
     }
 }
 
+void integers_of_one_size_are_copied(void **) {
+    const int32_t dtypes[] = {VIA_INT8,   VIA_INT16,  VIA_INT32,  VIA_INT64, VIA_UINT8,
+                              VIA_UINT16, VIA_UINT32, VIA_UINT64, VIA_BOOL,  VIA_FLOAT32};
+    alignas(16) char bytes[2][64];
+    const via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
+    for (const int32_t to : dtypes) {
+        for (const int32_t from : dtypes) {
+            const Wrapped dst(bytes[0], to, {3});
+            const Wrapped src(bytes[1], from, {3});
+            via::ElementPlan plan;
+            assert_int_equal(plan.make(dst.get(), src.get(), options, via::LoopOrder::OfDst), VIA_OK);
+            const bool is_other = from == VIA_BOOL || to == VIA_BOOL || from == VIA_FLOAT32 || to == VIA_FLOAT32;
+            const bool is_copy = to == from || (!is_other && via_dtype_bits(to) == via_dtype_bits(from));
+            assert_int_equal(changes_nothing(plan.elements()), is_copy);
+        }
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -267,6 +285,7 @@ int main() {
         cmocka_unit_test(narrow_floats_are_the_nearest_ones),
         cmocka_unit_test(narrow_floats_have_the_values_of_their_definition),
         cmocka_unit_test(integers_of_four_bits_have_a_sign_or_none),
+        cmocka_unit_test(integers_of_one_size_are_copied),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -128,8 +128,18 @@ private:
 // Returns the bytes of one lane, with both parts of a complex number.
 int64_t lane_bytes(via_array *array) { return array->item_bytes() / dtype_lanes(array->dtype); }
 
+bool is_whole_integer(ScalarKind kind) {
+    return (kind >= ScalarKind::Int8 && kind <= ScalarKind::Int64) ||
+           (kind >= ScalarKind::UInt8 && kind <= ScalarKind::UInt64);
+}
+
+// Returns whether the bits stay: of one kind, in another byte order, or of integers of one size, which wrap.
+bool have_same_bits(ScalarKind dst, ScalarKind src) {
+    return dst == src || (is_whole_integer(dst) && is_whole_integer(src) && bytes_of(dst) == bytes_of(src));
+}
+
 // Finds how elements of src become those of dst. Complex numbers that stay complex are converted part by part. Elements
-// of equal dtypes are bits, unless an affine step changes them.
+// of the same bits are copied as such, unless an affine step changes them.
 // Errors: VIA_ERROR_UNSUPPORTED for packed elements.
 Status find_elements(via_array *dst, via_array *src, bool is_affine, ElementConversion *out_elements) {
     VIA_TRY(check_unpacked("dst", dst));
@@ -143,7 +153,7 @@ Status find_elements(via_array *dst, via_array *src, bool is_affine, ElementConv
         out_elements->src = part_of_complex(out_elements->src);
         out_elements->dst = is_complex(out_elements->dst) ? part_of_complex(out_elements->dst) : out_elements->dst;
     }
-    if (out_elements->dst == out_elements->src && !is_affine) {  // in another byte order
+    if (have_same_bits(out_elements->dst, out_elements->src) && !is_affine) {
         out_elements->dst = out_elements->src = raw_kind(bytes_of(out_elements->src));
     }
     return VIA_OK;
