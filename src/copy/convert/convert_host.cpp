@@ -18,6 +18,7 @@
 #include "core/base/cached_objects.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/layout/axes.hpp"
+#include "core/layout/dtype.hpp"
 
 namespace via {
 namespace {
@@ -48,6 +49,42 @@ constexpr const ConvertKernels *kLevels[] = {
 
 int64_t wide_bytes(WideKind kind) { return kind == WideKind::Int32 || kind == WideKind::Float32 ? 4 : 8; }
 
+// Returns whether elements of a kind are of its wide type.
+bool is_wide(ScalarKind kind) {
+    return kind == ScalarKind::Int32 || kind == ScalarKind::Int64 || kind == ScalarKind::UInt64 ||
+           kind == ScalarKind::Float32 || kind == ScalarKind::Float64;
+}
+
+// Returns the kind that the bits of a wide type are of.
+ScalarKind kind_of(WideKind wide) {
+    switch (wide) {
+        case WideKind::Int32:
+            return ScalarKind::UInt32;
+        case WideKind::Float32:
+            return ScalarKind::Float32;
+        case WideKind::Float64:
+            return ScalarKind::Float64;
+        default:
+            return ScalarKind::UInt64;
+    }
+}
+
+// Returns the same conversion, of fewer kinds. Integers wrap: the sign of dst changes nothing, nor does that of a
+// source with as many bits or more.
+ElementConversion in_few_kinds(ElementConversion elements) {
+    constexpr ScalarKind kSigned[] = {ScalarKind::Int8, ScalarKind::Int16, ScalarKind::Int32, ScalarKind::Int64};
+    const int32_t dst_bytes = bytes_of(elements.dst);
+    const int32_t src_bytes = bytes_of(elements.src);
+    if (elements.dst == elements.src || !is_whole_integer(elements.dst) || is_float_kind(elements.src)) {
+        return elements;
+    }
+    if (is_whole_integer(elements.src) && dst_bytes < src_bytes) {
+        elements.src = kSigned[std::countr_zero(static_cast<uint32_t>(src_bytes))];
+    }
+    elements.dst = raw_kind(dst_bytes);
+    return elements;
+}
+
 }  // namespace
 
 const ConvertKernels *convert_kernels_at(int level) {
@@ -56,14 +93,20 @@ const ConvertKernels *convert_kernels_at(int level) {
 
 const ConvertKernels &convert_kernels() { return *kLevels[simd_kernels().level]; }
 
-PlainConverter::PlainConverter(const ElementConversion &elements)
-    : dst_bytes_(bytes_of(elements.dst)), src_bytes_(bytes_of(elements.src)), saturates_(elements.saturates) {
+PlainConverter::PlainConverter(const ElementConversion &given)
+    : dst_bytes_(bytes_of(given.dst)), src_bytes_(bytes_of(given.src)), saturates_(given.saturates) {
+    const ElementConversion elements = in_few_kinds(given);
     const ConvertKernels &kernels = convert_kernels();
     const WideKind wide = wide_of(elements.src);
     is_copy_ = elements.dst == elements.src;
     direct_ = kernels.direct(elements.dst, elements.src);
     decode_ = kernels.decode[static_cast<int32_t>(elements.src)];
-    encode_ = kernels.encode[static_cast<int32_t>(wide)][static_cast<int32_t>(elements.dst)];
+    if (elements.dst != kind_of(wide)) {
+        encode_ = kernels.encode[static_cast<int32_t>(wide)][static_cast<int32_t>(elements.dst)];
+    }
+    if (direct_.run == nullptr && is_wide(elements.src)) {
+        direct_.run = encode_;
+    }
     if (elements.swap_bytes > 1) {
         swap_ = kernels.swap[elements.swap_bytes == 2 ? 0 : elements.swap_bytes == 4 ? 1 : 2];
         swaps_ = src_bytes_ / elements.swap_bytes;
@@ -84,6 +127,8 @@ void PlainConverter::run_part(char *dst, const char *src, int64_t count) const {
         }
     } else if (direct_.run != nullptr) {
         direct_.run(dst, src, count, saturates_);
+    } else if (encode_ == nullptr) {
+        decode_(dst, src, count);
     } else {
         decode_(wide, src, count);
         encode_(dst, wide, count, saturates_);
@@ -91,7 +136,7 @@ void PlainConverter::run_part(char *dst, const char *src, int64_t count) const {
 }
 
 void PlainConverter::run(char *dst, const char *src, int64_t count) const {
-    const bool at_once = is_copy_ || (swap_ == nullptr && direct_.run != nullptr);
+    const bool at_once = is_copy_ || (swap_ == nullptr && (direct_.run != nullptr || encode_ == nullptr));
     for (int64_t at = 0; at < count;) {
         const int64_t some = at_once ? count : std::min(part_, count - at);
         run_part(dst + at * dst_bytes_, src + at * src_bytes_, some);

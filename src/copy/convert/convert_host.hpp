@@ -38,7 +38,7 @@ private:
     bool is_copy_ = false;
     DirectRuns direct_{};
     DecodeRun decode_ = nullptr;
-    EncodeRun encode_ = nullptr;
+    EncodeRun encode_ = nullptr;  // of what was decoded; nullptr where that is all
     SwapRun swap_ = nullptr;
     int64_t swaps_ = 1;  // parts of an element
 };

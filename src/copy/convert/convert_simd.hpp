@@ -131,8 +131,28 @@ inline void affine_run(void *dst, const void *src, int64_t count, const float *s
     }
 }
 
-// Pairs that models and images are made of.
+// Pairs that models and images are made of, and those of small integers. Integers are of few kinds: see in_few_kinds.
 #define VIA_COMMON_PAIRS(PAIR)  \
+    PAIR(UInt8, Bool)           \
+    PAIR(UInt16, Bool)          \
+    PAIR(UInt64, Bool)          \
+    PAIR(Float32, Bool)         \
+    PAIR(Float64, Bool)         \
+    PAIR(Bool, Int8)            \
+    PAIR(Bool, UInt8)           \
+    PAIR(Bool, Int16)           \
+    PAIR(Bool, UInt16)          \
+    PAIR(UInt16, Int8)          \
+    PAIR(UInt16, UInt8)         \
+    PAIR(UInt64, Int8)          \
+    PAIR(UInt64, UInt8)         \
+    PAIR(UInt64, Int16)         \
+    PAIR(UInt64, UInt16)        \
+    PAIR(UInt8, Int16)          \
+    PAIR(Float64, Int8)         \
+    PAIR(Float64, UInt8)        \
+    PAIR(Float64, Int16)        \
+    PAIR(Float64, UInt16)       \
     PAIR(Float32, Float64)      \
     PAIR(Float64, Float32)      \
     PAIR(Float16, Float32)      \
@@ -148,8 +168,8 @@ inline void affine_run(void *dst, const void *src, int64_t count, const float *s
     PAIR(Float32, Int32)        \
     PAIR(Int32, Float32)        \
     PAIR(UInt8, Float32)        \
-    PAIR(Int32, Int64)          \
-    PAIR(Int64, Int32)
+    PAIR(UInt32, Int64)         \
+    PAIR(UInt64, Int32)
 
 inline DirectRuns find_direct(ScalarKind dst, ScalarKind src) {
 #define VIA_DIRECT(to, from)                                              \

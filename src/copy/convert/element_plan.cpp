@@ -128,11 +128,6 @@ private:
 // Returns the bytes of one lane, with both parts of a complex number.
 int64_t lane_bytes(via_array *array) { return array->item_bytes() / dtype_lanes(array->dtype); }
 
-bool is_whole_integer(ScalarKind kind) {
-    return (kind >= ScalarKind::Int8 && kind <= ScalarKind::Int64) ||
-           (kind >= ScalarKind::UInt8 && kind <= ScalarKind::UInt64);
-}
-
 // Returns whether the bits stay: of one kind, in another byte order, or of integers of one size, which wrap.
 bool have_same_bits(ScalarKind dst, ScalarKind src) {
     return dst == src || (is_whole_integer(dst) && is_whole_integer(src) && bytes_of(dst) == bytes_of(src));

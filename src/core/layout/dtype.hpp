@@ -113,6 +113,12 @@ constexpr bool is_float_kind(ScalarKind kind) {
     return kind >= ScalarKind::Float16 && kind <= ScalarKind::Float4E2M1FN;
 }
 
+// Whether it is an integer of whole bytes.
+constexpr bool is_whole_integer(ScalarKind kind) {
+    return (kind >= ScalarKind::Int8 && kind <= ScalarKind::Int64) ||
+           (kind >= ScalarKind::UInt8 && kind <= ScalarKind::UInt64);
+}
+
 // Returns the kind of one part of a complex number.
 ScalarKind part_of_complex(ScalarKind kind);
 
