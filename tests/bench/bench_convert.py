@@ -1,6 +1,6 @@
 """Conversions while copying, next to NumPy's copyto, PyTorch's copy_ and to, and CuPy's asarray of a converted copy.
 
-    python tests/bench/bench_convert.py [--json FILE] [--bytes N]
+    python tests/bench/bench_convert.py [--json FILE] [--bytes N] [--pairs]
 
 Without a device only host memory is measured. The parties take turns; medians of the turns. Rates count the bytes that
 are read and written; across the link, those of the source. "plain copy" moves as many bytes as the conversion does.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import json
 import os
 import statistics
@@ -53,6 +54,14 @@ DEVICE_PAIRS = [
     ("float32", "float8_e4m3fn"),
     ("uint8", "float32"),
     ("float64", "float32"),
+]
+# Each is converted to all others.
+NUMBERS = [
+    "bool",
+    *(f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u")),
+    "float16",
+    "float32",
+    "float64",
 ]
 LINK_PAIRS = [
     ("float64", "float32", "to device"),
@@ -152,6 +161,30 @@ def host_rows(nbytes: int) -> list[Row]:
     planes = numpy.zeros((64, 3, 224, 224), numpy.float32)
     calls = host_calls(frames.transpose(0, 3, 1, 2), planes)
     return found + rows_of("host uint8 frames to float32 planes", frames.nbytes + planes.nbytes, calls)
+
+
+def pair_rows(count: int = 100_000) -> list[Row]:
+    """All pairs of NumPy's numbers, which stay in the caches: a row for each source, and one for all."""
+    rates: dict[str, dict[str, list[float]]] = {}
+    for source, target in itertools.permutations(NUMBERS, 2):
+        a, b = source_of(source, count), numpy.zeros(count, target)
+        to, of = via.asarray(b), via.asarray(a)
+        calls: dict[str, Call] = {
+            "viaduct": lambda to=to, of=of: via.convert(to, of, casting="unsafe"),
+            "numpy.copyto": lambda b=b, a=a: numpy.copyto(b, a, casting="unsafe"),
+        }
+        for party, seconds in time_in_turns(calls, lambda: None).items():
+            rates.setdefault(source, {}).setdefault(party, []).append((a.nbytes + b.nbytes) / seconds / 1e9)
+    found = [mean_row(f"host, {source} to each of 11", [of_source]) for source, of_source in rates.items()]
+    return [*found, mean_row("host, 132 pairs", list(rates.values()))]
+
+
+def mean_row(what: str, rates: list[dict[str, list[float]]]) -> Row:
+    """The geometric mean of all rates of each party."""
+    found = {
+        party: statistics.geometric_mean(rate for of_source in rates for rate in of_source[party]) for party in rates[0]
+    }
+    return row(f"{what}; geometric mean", "GB/s", found, {"peer": "numpy.copyto", "at_least": 1.0})
 
 
 # ------------------------------------------------------------------------------------------------ device
@@ -276,7 +309,7 @@ def rows(nbytes: int = 1 << 28) -> list[Row]:
     if torch is not None:
         torch.set_num_threads(THREADS)
     try:
-        found = host_rows(nbytes) + indexed_rows()
+        found = host_rows(nbytes) + pair_rows() + indexed_rows()
         if via.device_count() > 0:
             via.set_num_threads(0)
             found += device_rows(nbytes) + link_rows(nbytes) + frame_rows(nbytes) + file_rows(nbytes)
@@ -291,8 +324,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="also write the rows, the machine and the commit to this file")
     parser.add_argument("--bytes", type=int, default=1 << 28, help="of each source")
+    parser.add_argument("--pairs", action="store_true", help="measure all pairs of NumPy's numbers, and nothing else")
     asked = parser.parse_args()
-    found = rows(asked.bytes)
+    found = pair_rows() if asked.pairs else rows(asked.bytes)
     bench.show(found)
     if asked.json:
         machine = bench.describe_machine("gpu" if via.device_count() else "cpu")
