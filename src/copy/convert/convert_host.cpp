@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -47,8 +48,6 @@ constexpr const ConvertKernels *kLevels[] = {
 #endif
 };
 
-int64_t wide_bytes(WideKind kind) { return kind == WideKind::Int32 || kind == WideKind::Float32 ? 4 : 8; }
-
 // Returns whether elements of a kind are of its wide type.
 bool is_wide(ScalarKind kind) {
     return kind == ScalarKind::Int32 || kind == ScalarKind::Int64 || kind == ScalarKind::UInt64 ||
@@ -57,16 +56,10 @@ bool is_wide(ScalarKind kind) {
 
 // Returns the kind that the bits of a wide type are of.
 ScalarKind kind_of(WideKind wide) {
-    switch (wide) {
-        case WideKind::Int32:
-            return ScalarKind::UInt32;
-        case WideKind::Float32:
-            return ScalarKind::Float32;
-        case WideKind::Float64:
-            return ScalarKind::Float64;
-        default:
-            return ScalarKind::UInt64;
-    }
+    constexpr ScalarKind kKinds[] = {ScalarKind::UInt32, ScalarKind::UInt64, ScalarKind::UInt64, ScalarKind::Float32,
+                                     ScalarKind::Float64};
+    static_assert(std::size(kKinds) == kWideKinds);
+    return kKinds[static_cast<int32_t>(wide)];
 }
 
 // Returns the same conversion, of fewer kinds. Integers wrap: the sign of dst changes nothing, nor does that of a
@@ -111,7 +104,7 @@ PlainConverter::PlainConverter(const ElementConversion &given)
         swap_ = kernels.swap[elements.swap_bytes == 2 ? 0 : elements.swap_bytes == 4 ? 1 : 2];
         swaps_ = src_bytes_ / elements.swap_bytes;
     }
-    part_ = kBufferBytes / std::max({dst_bytes_, src_bytes_, wide_bytes(wide)});
+    part_ = kBufferBytes / std::max({dst_bytes_, src_bytes_, int64_t{bytes_of(kind_of(wide))}});
 }
 
 void PlainConverter::run_part(char *dst, const char *src, int64_t count) const {
